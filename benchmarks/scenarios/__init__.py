@@ -1,0 +1,15 @@
+"""One family of scenarios a file; each lists its rows in `SCENARIOS`, in the order of the table."""
+
+from __future__ import annotations
+
+from benchmarks.kinds import Scenario
+from benchmarks.scenarios import fans, laws, loops, messages, storage, wide
+
+ALL: list[Scenario] = [
+    *loops.SCENARIOS,
+    *fans.SCENARIOS,
+    *wide.SCENARIOS,
+    *messages.SCENARIOS,
+    *laws.SCENARIOS,
+    *storage.SCENARIOS,
+]
