@@ -1,0 +1,204 @@
+"""State as typed objects: a dict of values into an instance of a schema, and an instance back into a dict.
+
+Rules of this file: it builds and reads objects and never changes one that it was given. Each schema's builder and
+each class's reader is made once and kept, because both are used for every run of a node.
+
+Theory: a TypedDict's state is the dict itself, so there is nothing to build. A dataclass is called with the values
+that exist, so its defaults stand in for the rest. A Pydantic model is validated from them by field name (whatever its
+aliases say) and so coerces. Reading gives the attributes as they are, nested objects untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from functools import lru_cache
+from typing import Any, Final, get_origin
+
+from stepgraph.channels.last_value import LastValue
+from stepgraph.schema.fields import FieldSpec, parse_schema, schema_name
+from stepgraph.schema.kinds import is_schema_class, kind_of
+from stepgraph.values.missing import MISSING
+
+__all__ = ["fields_of", "is_schema_class", "mapper_for"]
+
+Mapper = Callable[[dict[str, Any]], Any]
+
+_CACHED_CLASSES: Final = 1024
+
+
+def mapper_for(schema: Any) -> Mapper | None:
+    """How a node's input is built from a state dict.
+
+    Args:
+        schema: a schema as `parse_schema` takes it.
+
+    Returns:
+        A function from the dict to the object, the same for the same schema; `None` where the node gets the dict
+        (TypedDicts) or the bare value (a state of one value).
+    """
+    try:
+        return _mapper_cached(schema)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        return _make_mapper(schema)
+
+
+def _make_mapper(schema: Any) -> Mapper | None:
+    kind = kind_of(schema)
+    if kind == "pydantic":
+        return ModelBuilder(schema)
+    if kind == "dataclass":
+        return DataclassBuilder(schema)
+    if kind == "class":
+        return ClassBuilder(schema)
+    return None
+
+
+_mapper_cached = lru_cache(maxsize=_CACHED_CLASSES)(_make_mapper)
+
+
+class ModelBuilder:
+    """Builds a Pydantic model by field name; a refusal is Pydantic's own `ValidationError`, with a note."""
+
+    __slots__ = ("model", "options")
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        aliased = any(field.validation_alias is not None for field in model.model_fields.values())
+        self.options: dict[str, Any] = {"by_name": True} if aliased else {}
+
+    def __call__(self, values: dict[str, Any]) -> Any:
+        try:
+            return self.model.model_validate(values, **self.options)
+        except ValueError as error:
+            error.add_note(_building(self.model, values))
+            raise
+
+
+class DataclassBuilder:
+    """Calls a dataclass with the values that exist; fields outside its `__init__` are set afterwards."""
+
+    __slots__ = ("late", "make", "schema")
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        self.make: Callable[..., Any] = get_origin(schema) or schema
+        fields = vars(self.make).get("__dataclass_fields__") or getattr(self.make, "__dataclass_fields__", {})
+        self.late = frozenset(name for name, field in fields.items() if not field.init)
+
+    def __call__(self, values: dict[str, Any]) -> Any:
+        late = self.late
+        try:
+            if not late:
+                return self.make(**values)
+            made = self.make(**{name: value for name, value in values.items() if name not in late})
+        except TypeError as error:
+            error.add_note(_building(self.schema, values))
+            raise
+        for name in late & values.keys():
+            object.__setattr__(made, name, values[name])
+        return made
+
+
+class ClassBuilder:
+    """Builds an annotated class: through its own `__init__` if it has one, else by setting attributes."""
+
+    __slots__ = ("has_init", "make", "schema")
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        self.make: Any = get_origin(schema) or schema
+        self.has_init = self.make.__init__ is not object.__init__ or issubclass(self.make, tuple)
+
+    def __call__(self, values: dict[str, Any]) -> Any:
+        try:
+            if self.has_init:
+                return self.make(**values)
+            made = self.make()
+        except TypeError as error:
+            error.add_note(_building(self.schema, values))
+            raise
+        for name, value in values.items():
+            setattr(made, name, value)
+        return made
+
+
+def _building(schema: Any, values: dict[str, Any]) -> str:
+    return (
+        f"while building the {schema_name(schema)} that a node takes from the state; the state holds values for "
+        f"{', '.join(values) or 'no field'}. A field that may have no value yet needs a default."
+    )
+
+
+def fields_of(value: Any, given_only: bool = False, reducers: Container[str] = ()) -> dict[str, Any] | None:
+    """The fields of an instance of any dataclass, Pydantic model, named tuple or other annotated class.
+
+    Args:
+        value: what a node returned, or a run's input.
+        given_only: leave out reducer fields whose value equals the default that the instance's class declares: an
+            instance carries its defaults along, and they must not be folded in once more. Plain fields are always
+            there.
+        reducers: names that are reducer fields although the instance's class does not say so.
+
+    Returns:
+        Name to value (attributes that are not set are left out), or `None` when it is no such instance; a dict, a
+        LangChain message and a class itself are none.
+    """
+    cls: Any = type(value)
+    reader = _reader_of(cls)
+    if reader is None:
+        return None
+    return reader.read_given(value, reducers) if given_only else reader.read(value)
+
+
+class InstanceReader:
+    """Reads the fields of instances of one class."""
+
+    __slots__ = ("specs",)
+
+    def __init__(self, specs: dict[str, FieldSpec]) -> None:
+        self.specs = specs
+
+    def read(self, value: Any) -> dict[str, Any]:
+        """All attributes that are set."""
+        found = {name: getattr(value, name, MISSING) for name in self.specs}
+        if MISSING in found.values():
+            return {name: held for name, held in found.items() if held is not MISSING}
+        return found
+
+    def read_given(self, value: Any, reducers: Container[str]) -> dict[str, Any]:
+        """The same without reducer fields that hold their declared default."""
+        return {
+            name: held
+            for name, held in self.read(value).items()
+            if not (
+                (name in reducers or folds_writes(self.specs[name]))
+                and is_declared_default(self.specs[name], held)
+            )
+        }
+
+
+def folds_writes(spec: FieldSpec) -> bool:
+    """Is it a field with a channel of its own, for which a write is more than the new value?"""
+    return type(spec.channel) is not LastValue
+
+
+def is_declared_default(spec: FieldSpec, held: Any) -> bool:
+    """Does a field hold what its class declares as its default?"""
+    if not spec.has_default:
+        return False
+    default = spec.make_default()
+    if held is default:
+        return True
+    try:
+        return bool(held == default)
+    except (ValueError, TypeError):  # arrays and frames compare to more than one answer
+        return False
+
+
+@lru_cache(maxsize=_CACHED_CLASSES)
+def _reader_of(cls: type) -> InstanceReader | None:
+    if issubclass(cls, dict) or not is_schema_class(cls):
+        return None
+    return InstanceReader(parse_schema(cls).fields)
