@@ -1,12 +1,20 @@
-"""Warning categories. The names are those of the model, so that filters written for it keep working."""
+"""Warning categories.
+
+The deprecation categories have the model's names, so that filters written for it keep working. Warnings of our own derive
+from `StepgraphWarning`; one filter silences all of them.
+"""
 
 from __future__ import annotations
 
 __all__ = (
+    "HalfFilledJoinWarning",
     "LangGraphDeprecatedSinceV05",
     "LangGraphDeprecatedSinceV10",
     "LangGraphDeprecatedSinceV11",
     "LangGraphDeprecationWarning",
+    "LostEditWarning",
+    "StepgraphWarning",
+    "UnknownStateKeyWarning",
 )
 
 
@@ -62,3 +70,19 @@ class LangGraphDeprecatedSinceV11(LangGraphDeprecationWarning):
 
     def __init__(self, message: str, *args: object) -> None:
         super().__init__(message, *args, since=(1, 1), expected_removal=(3, 0))
+
+
+class StepgraphWarning(UserWarning):
+    """Base of what the runtime warns about: something in a program is likely not what was meant."""
+
+
+class UnknownStateKeyWarning(StepgraphWarning):
+    """A node, an input or an update named a key that no schema of the graph knows, so the value is lost."""
+
+
+class LostEditWarning(StepgraphWarning):
+    """A node changed a container of its input in place and did not return it, so the change is lost."""
+
+
+class HalfFilledJoinWarning(StepgraphWarning):
+    """A run ended while a waiting edge still waited for some of its sources."""

@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 Update = TypeVar("Update")
 Checkpoint = TypeVar("Checkpoint")
 
-Fold: TypeAlias = Callable[[Any, Sequence[Any], dict[Any, Any]], Any]
+Fold: TypeAlias = Callable[[Any, Sequence[Any], dict[str, Any]], Any]
 """A pure function `(base, writes, memo) -> value`.
 
 `base` is the value so far or `MISSING`, `writes` is not empty, `memo` is a dict that belongs to one channel of one run, in

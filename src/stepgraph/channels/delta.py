@@ -102,7 +102,8 @@ class DeltaChannel(Generic[Value], BaseChannel[Value, Any, Any]):
 
     def replay_writes(self, writes: Sequence[tuple[str, str, Any]]) -> None:
         """Fold stored writes `(task id, channel, value)` of many steps; an `Overwrite` starts over from its value."""
-        base, batch = self.value, []
+        base: Any = self.value
+        batch: list[Any] = []
         for _, _, write in writes:
             is_overwrite, value = overwrite_of(write)
             if is_overwrite:

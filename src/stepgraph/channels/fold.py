@@ -23,6 +23,7 @@ from stepgraph.values.commands import Overwrite
 from stepgraph.values.missing import MISSING
 from stepgraph.values.names import OVERWRITE
 
+
 def overwrite_of(value: Any) -> tuple[bool, Any]:
     """Whether a write is an `Overwrite` (or its JSON form), and what it holds.
 
@@ -63,7 +64,7 @@ def overwritten(key: str, writes: Sequence[Any]) -> Any:
 def last_value(key: str) -> Fold:
     """Make the fold of a plain field."""
 
-    def fold(base: Any, writes: Sequence[Any], memo: dict[Any, Any]) -> Any:
+    def fold(base: Any, writes: Sequence[Any], memo: dict[str, Any]) -> Any:
         if len(writes) == 1:
             return overwrite_of(writes[0])[1]
         value = overwritten(key, writes)
@@ -101,7 +102,7 @@ def binary_operator(
     whole: Fold | None = getattr(operator, "fold", None)
     concatenates = operator is add or operator is concat
 
-    def fold(base: Any, writes: Sequence[Any], memo: dict[Any, Any]) -> Any:
+    def fold(base: Any, writes: Sequence[Any], memo: dict[str, Any]) -> Any:
         value = overwritten(key, writes)
         if value is not MISSING:
             return value
@@ -126,10 +127,12 @@ def binary_operator(
 
 
 def _are_lists(base: Any, writes: Sequence[Any]) -> bool:
-    return type(base) is list and all([type(write) is list for write in writes])
+    return type(base) is list and all(type(write) is list for write in writes)
 
 
-def batch_reducer(reducer: Callable[[Any, Sequence[Any]], Any], start: Callable[[], Any], key: str = "") -> Fold:
+def batch_reducer(
+    reducer: Callable[[Any, Sequence[Any]], Any], start: Callable[[], Any], key: str = ""
+) -> Fold:
     """Make the fold of a field whose reducer takes the value so far and all writes of the step at once.
 
     Args:
@@ -138,7 +141,7 @@ def batch_reducer(reducer: Callable[[Any, Sequence[Any]], Any], start: Callable[
         key: The field, for messages.
     """
 
-    def fold(base: Any, writes: Sequence[Any], memo: dict[Any, Any]) -> Any:
+    def fold(base: Any, writes: Sequence[Any], memo: dict[str, Any]) -> Any:
         value = overwritten(key, writes)
         if value is not MISSING:
             return value

@@ -174,9 +174,7 @@ def update_as_tuples(update: Any) -> Sequence[tuple[str, Any]]:
         return update
     fields = annotated_fields(type(update))
     if fields:
-        return [
-            (name, value) for name in fields if (value := getattr(update, name, MISSING)) is not MISSING
-        ]
+        return [(name, value) for name in fields if (value := getattr(update, name, MISSING)) is not MISSING]
     return [(ROOT, update)]
 
 
@@ -184,7 +182,7 @@ def annotated_fields(cls: type) -> list[str]:
     """The names that a class and its bases annotate, bases first."""
     names: dict[str, None] = {}
     for base in reversed(cls.__mro__):
-        annotations: Mapping[str, Any] = base.__dict__.get("__annotations__", {})
+        annotations: Mapping[str, Any] = base.__dict__.get("__annotations__", {})  # noqa: RUF063
         names.update(dict.fromkeys(annotations))
     return list(names)
 
@@ -201,7 +199,7 @@ class Overwrite(Record):
         {'messages': Overwrite(value=[], type='__overwrite__')}
     """
 
-    __slots__ = record_fields = ("value", "type")  # noqa: RUF023
+    __slots__ = record_fields = ("value", "type")
 
     value: Any
     type: Literal["__overwrite__"]
@@ -222,7 +220,7 @@ class Interrupt(Record, Generic[ResponseT]):
             ignored.
     """
 
-    __slots__ = record_fields = ("value", "id", "response_schema")  # noqa: RUF023
+    __slots__ = record_fields = ("value", "id", "response_schema")
     __match_args__ = ("value", "id", "response_schema")
 
     value: Any

@@ -75,10 +75,13 @@ class Record:
     def _as_tuple(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name in self.record_fields])
 
+    def _as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.record_fields}
+
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
-        return self._as_tuple() == other._as_tuple()  # type: ignore[attr-defined]
+        return self._as_tuple() == other._as_tuple()
 
     __hash__: ClassVar[Any] = None
 

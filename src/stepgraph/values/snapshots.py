@@ -11,6 +11,7 @@ from stepgraph.values.record import FrozenRecord, set_slot
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointMetadata
     from stepgraph.config import RunnableConfig
+
     from stepgraph.values.commands import Interrupt
     from stepgraph.values.policies import CacheKey, RetryPolicy, TimeoutPolicy
 
@@ -38,7 +39,7 @@ class PregelTask(NamedTuple):
     """What it failed with."""
     interrupts: tuple[Interrupt[Any], ...] = ()
     """The pauses it waits at."""
-    state: None | RunnableConfig | StateSnapshot = None
+    state: RunnableConfig | StateSnapshot | None = None
     """Its subgraph: the config of it, or with `subgraphs=True` the snapshot of it."""
     result: Any | None = None
     """What it wrote, if it ended while others of its step did not."""
@@ -68,7 +69,7 @@ class StateSnapshot(NamedTuple):
 class PregelExecutableTask(FrozenRecord):
     """A task as low-level code sees it: its input, what runs it, and the writes it has made so far."""
 
-    __slots__ = record_fields = (  # noqa: RUF023
+    __slots__ = record_fields = (
         "name",
         "input",
         "proc",

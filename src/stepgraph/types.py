@@ -1,0 +1,109 @@
+"""The public face of the values a person holds. Definitions live in `stepgraph.values`; names are loaded when asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
+
+    from stepgraph.pregel.interrupts import interrupt
+    from stepgraph.values.commands import Command, Interrupt, Overwrite, Send
+    from stepgraph.values.parts import (
+        All,
+        CheckpointPayload,
+        CheckpointStreamPart,
+        CheckpointTask,
+        CustomStreamPart,
+        DebugPayload,
+        DebugStreamPart,
+        Durability,
+        GraphOutput,
+        MessagesStreamPart,
+        StreamMode,
+        StreamPart,
+        StreamWriter,
+        TaskPayload,
+        TaskResultPayload,
+        TasksStreamPart,
+        UpdatesStreamPart,
+        ValuesStreamPart,
+    )
+    from stepgraph.values.policies import (
+        CachePolicy,
+        RetryPolicy,
+        TimeoutPolicy,
+        TracePolicy,
+        omit_payload,
+    )
+    from stepgraph.values.snapshots import PregelExecutableTask, PregelTask, StateSnapshot, StateUpdate
+
+__all__ = (
+    "All",
+    "CachePolicy",
+    "CheckpointPayload",
+    "CheckpointStreamPart",
+    "CheckpointTask",
+    "Checkpointer",
+    "Command",
+    "CustomStreamPart",
+    "DebugPayload",
+    "DebugStreamPart",
+    "Durability",
+    "GraphOutput",
+    "Interrupt",
+    "MessagesStreamPart",
+    "Overwrite",
+    "PregelExecutableTask",
+    "PregelTask",
+    "RetryPolicy",
+    "Send",
+    "StateSnapshot",
+    "StateUpdate",
+    "StreamMode",
+    "StreamPart",
+    "StreamWriter",
+    "TaskPayload",
+    "TaskResultPayload",
+    "TasksStreamPart",
+    "TimeoutPolicy",
+    "TracePolicy",
+    "UpdatesStreamPart",
+    "ValuesStreamPart",
+    "ensure_valid_checkpointer",
+    "interrupt",
+    "omit_payload",
+)
+
+_HOMES: Final[dict[str, tuple[str, ...]]] = {
+    "stepgraph.values.commands": ("Command", "Interrupt", "Overwrite", "Send"),
+    "stepgraph.values.missing": ("MISSING",),
+    "stepgraph.values.policies": (
+        "CacheKey",
+        "CachePolicy",
+        "RetryPolicy",
+        "TimeoutPolicy",
+        "TracePolicy",
+        "default_retry_on",
+        "omit_payload",
+    ),
+    "stepgraph.values.snapshots": ("PregelExecutableTask", "PregelTask", "StateSnapshot", "StateUpdate"),
+    "stepgraph.pregel.checkpointers": ("Checkpointer", "ensure_valid_checkpointer"),
+    "stepgraph.pregel.interrupts": ("interrupt",),
+}
+_PARTS: Final = "stepgraph.values.parts"
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name, _PARTS if name in __all__ else None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
