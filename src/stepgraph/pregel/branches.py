@@ -1,0 +1,97 @@
+"""Following a conditional edge.
+
+A branch sees the state **as it is after its own node's writes**, not other tasks' writes. That view is the committed
+state overlaid with the task's folded writes; when the task is alone in its superstep the folded values are kept and
+reused at commit, so that a reducer runs once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.errors import InvalidUpdateError
+from stepgraph.pregel.commit import fold_mapping, fold_pairs
+from stepgraph.pregel.results import checked_send, target_node
+from stepgraph.values.commands import Send
+from stepgraph.values.names import END, START
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.plan import BranchPlan
+    from stepgraph.pregel.task import Task
+
+
+def fresh_state(task: Task) -> dict[str, Any]:
+    """The committed state overlaid with this task's own folded writes."""
+    machine = task.machine
+    folded = task.folded
+    if folded is None:
+        updates = task.updates
+        if not updates:
+            return machine.state.copy()
+        folded = fold_mapping(machine, updates, task) if isinstance(updates, dict) else fold_pairs(machine, (task,))
+        task.folded = folded
+    return {**machine.state, **folded}
+
+
+def branch_input(task: Task, branch: BranchPlan, view: dict[str, Any]) -> Any:
+    """What the branch's path function receives."""
+    keys = branch.keys
+    if type(keys) is str:
+        value: Any = view.get(keys)
+    elif keys is None:
+        value = view
+    else:
+        value = {key: view[key] for key in keys if key in view}
+        managed = task.machine.plan.managed
+        if managed:
+            value = task.machine.with_managed(task.node, value)
+    return value if branch.mapper is None else branch.mapper(value)
+
+
+def follow_branches(task: Task) -> None:
+    """Run every path function of the task's node and add where they lead."""
+    view = fresh_state(task)
+    for branch in task.node.branches:
+        follow(task, branch, branch.path(branch_input(task, branch, view), task))
+
+
+def follow(task: Task, branch: BranchPlan, answer: Any) -> None:
+    """Turn a path function's answer (names, labels, Sends, or a list of these) into targets and sends."""
+    plan = task.node.plan
+    ends = branch.ends
+    for label in answer if isinstance(answer, (list, tuple, set, frozenset)) else (answer,):
+        if isinstance(label, Send):
+            checked_send(plan, label, task.node.name)
+            if task.sends is None:
+                task.sends = [label]
+            else:
+                task.sends.append(label)
+            continue
+        name = label
+        if ends is not None:
+            name = _destination(task, branch, label)
+        if name == END:
+            continue
+        if name is None or name == START:
+            raise InvalidUpdateError(
+                f"Branch {branch.name!r} of node {task.node.name!r} answered {name!r}: a branch must answer the name of a "
+                "node, END, a Send, or a list of these."
+            )
+        node = target_node(plan, name, f"branch {branch.name!r} of node {task.node.name!r}")
+        if node is not None:
+            task.targets += (node,)
+
+
+def _destination(task: Task, branch: BranchPlan, label: Any) -> Any:
+    ends = branch.ends
+    assert ends is not None
+    try:
+        return ends[label]
+    except (KeyError, TypeError):
+        if label == END:
+            return END
+        known = ", ".join(repr(known) for known in ends)
+        raise InvalidUpdateError(
+            f"Branch {branch.name!r} of node {task.node.name!r} in graph {task.node.plan.graph_name!r} answered {label!r}, "
+            f"which its path_map does not list. Its labels are: {known}. Add the label, or answer one of these."
+        ) from None

@@ -1,0 +1,223 @@
+"""How one node is called: the shape of the call is decided once, when the graph is compiled.
+
+`bind` looks at an action and answers two callables that take a `Task`: one for synchronous, one for asynchronous
+drivers; either may be None. Nothing is inspected at run time. `execute` and `aexecute` are the bodies of one attempt:
+they run inside the task's own context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.errors import GraphInterrupt, ParentCommand
+from stepgraph.pregel.branches import branch_input, follow, follow_branches, fresh_state
+from stepgraph.pregel.config import writer_of
+from stepgraph.pregel.results import join_written
+from stepgraph.pregel.task import CURRENT, Task
+from stepgraph.schema.callables import injected_parameters
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.plan import NodePlan
+
+Call = Callable[[Task], Any]
+AsyncCall = Callable[[Task], Awaitable[Any]]
+
+_set_current = CURRENT.set
+
+INJECT: dict[str, Callable[[Task], Any]] = {
+    "config": lambda task: task.config,
+    "runtime": lambda task: task.runtime,
+    "writer": writer_of,
+    "store": lambda task: task.machine.scope.store,
+    "previous": lambda task: task.previous,
+    "error": lambda task: task.handled,
+}
+
+
+def is_graph(action: Any) -> bool:
+    """Whether an action is a compiled graph of ours."""
+    return hasattr(action, "run_nested") and hasattr(action, "arun_nested")
+
+
+def is_async_callable(action: Any) -> bool:
+    """Whether calling the action gives a coroutine: async functions and methods, partials and objects of these."""
+    from functools import partial
+    from inspect import iscoroutinefunction
+
+    while isinstance(action, partial):
+        action = action.func
+    if isinstance(action, (FunctionType, MethodType)):
+        return iscoroutinefunction(action)
+    if iscoroutinefunction(action):
+        return True
+    call = getattr(type(action), "__call__", None)
+    return call is not None and iscoroutinefunction(call)
+
+
+def bind(action: Any) -> tuple[Call | None, AsyncCall | None]:
+    """The sync and async forms of a node's action, each taking the task.
+
+    Args:
+        action: A function, method, callable object or partial (sync or async), a compiled graph, or an object with
+            `invoke` or `ainvoke`.
+
+    Raises:
+        TypeError: The action is none of these.
+    """
+    if is_graph(action):
+        return _graph_calls(action)
+    invoke, ainvoke = getattr(action, "invoke", None), getattr(action, "ainvoke", None)
+    if not isinstance(action, (FunctionType, MethodType)) and (invoke or ainvoke):
+        return (
+            None if invoke is None else lambda task: invoke(task.input, task.config),
+            None if ainvoke is None else lambda task: ainvoke(task.input, task.config),
+        )
+    if not callable(action):
+        raise TypeError(
+            f"A node must be a function, a callable object, a compiled graph, or an object with invoke or ainvoke; got "
+            f"{action!r} of type {type(action).__name__}."
+        )
+    call = bind_function(action, _input_of)
+    return (None, call) if is_async_callable(action) else (call, None)
+
+
+def _input_of(task: Task) -> Any:
+    return task.input
+
+
+def bind_function(function: Callable[..., Any], argument: Callable[[Task], Any]) -> Call:
+    """A call of a plain function with what it wants injected."""
+    wanted = injected_parameters(function)
+    if not wanted:
+        if argument is _input_of:
+            return lambda task: function(task.input)
+        return lambda task: function(argument(task))
+    if len(wanted) == 1:
+        ((name, kind),) = wanted.items()
+        get = INJECT[kind]
+        return lambda task: function(argument(task), **{name: get(task)})
+    getters = [(name, INJECT[kind]) for name, kind in wanted.items()]
+    return lambda task: function(argument(task), **{name: get(task) for name, get in getters})
+
+
+def bind_path(path: Any) -> tuple[Callable[[Any, Task], Any] | None, Callable[[Any, Task], Any] | None]:
+    """The sync and async forms of a branch's path function, each taking the state and the task."""
+    invoke, ainvoke = getattr(path, "invoke", None), getattr(path, "ainvoke", None)
+    if not isinstance(path, (FunctionType, MethodType)) and (invoke or ainvoke):
+        return (
+            None if invoke is None else lambda state, task: invoke(state, task.config),
+            None if ainvoke is None else lambda state, task: ainvoke(state, task.config),
+        )
+    wanted = injected_parameters(path)
+    if not wanted:
+        call: Callable[[Any, Task], Any] = lambda state, task: path(state)  # noqa: E731
+    else:
+        getters = [(name, INJECT[kind]) for name, kind in wanted.items()]
+        call = lambda state, task: path(state, **{name: get(task) for name, get in getters})  # noqa: E731
+    return (None, call) if is_async_callable(path) else (call, None)
+
+
+def _graph_calls(graph: Any) -> tuple[Call, AsyncCall]:
+    def call(task: Task) -> Any:
+        return graph.run_nested(task)
+
+    async def acall(task: Task) -> Any:
+        return await graph.arun_nested(task)
+
+    return call, acall
+
+
+def execute(task: Task) -> None:
+    """One attempt of a task whose node and branches are synchronous."""
+    _set_current(task)
+    node = task.node
+    try:
+        result = node.call(task)  # type: ignore[misc]
+    except ParentCommand as command:
+        result = commands_of(command)
+        task.swallowed = None
+    if task.swallowed is not None:
+        complain_swallowed(task)
+    node.take(task, result)
+    if task.written is not None:
+        join_written(task)
+    if node.branches:
+        follow_branches(task)
+
+
+async def aexecute(task: Task) -> None:
+    """One attempt of a task in an async run; the current context is the task's own."""
+    node = task.node
+    try:
+        acall = node.acall
+        result = await acall(task) if acall is not None else node.call(task)  # type: ignore[misc]
+    except ParentCommand as command:
+        result = commands_of(command)
+        task.swallowed = None
+    if task.swallowed is not None:
+        complain_swallowed(task)
+    node.take(task, result)
+    if task.written is not None:
+        join_written(task)
+    if node.branches:
+        await afollow_branches(task)
+
+
+async def afollow_branches(task: Task) -> None:
+    """Follow every branch of a task in an async run."""
+    view = fresh_state(task)
+    for branch in task.node.branches:
+        state = branch_input(task, branch, view)
+        answer = await branch.apath(state, task) if branch.apath is not None else branch.path(state, task)
+        follow(task, branch, answer)
+
+
+def commands_of(raised: ParentCommand) -> Any:
+    """What a child handed up, as if the node had returned it: for this graph now, no longer for its parent."""
+    from stepgraph.values.commands import Command
+
+    (raw,) = raised.args
+    commands = [
+        Command(update=command.update, goto=command.goto) for command in (raw if isinstance(raw, tuple) else (raw,))
+    ]
+    return commands[0] if len(commands) == 1 else commands
+
+
+def complain_swallowed(task: Task) -> None:
+    """A pause that never left the node: a bare `except` or `return_exceptions=True` caught it."""
+    swallowed, task.swallowed = task.swallowed, None
+    raise RuntimeError(
+        f"Node {task.node.name!r} of graph {task.node.plan.graph_name!r} swallowed a pause ({type(swallowed).__name__}): it "
+        "asked with interrupt() and went on without an answer. Do not catch BaseException around interrupt() or a nested "
+        "graph, nor use return_exceptions=True there; `except Exception` lets a pause pass."
+    ) from swallowed
+
+
+def unwrapped(error: BaseException) -> BaseException:
+    """A group that holds nothing but pauses is one pause."""
+    if isinstance(error, BaseExceptionGroup):
+        leaves = list(_leaves(error))
+        if leaves and all(isinstance(leaf, GraphInterrupt) for leaf in leaves):
+            return GraphInterrupt(tuple(i for leaf in leaves for i in leaf.args[0]))
+        if leaves and all(isinstance(leaf, ParentCommand) for leaf in leaves):
+            commands: list[Any] = []
+            for leaf in leaves:
+                raw = leaf.args[0]
+                commands += raw if isinstance(raw, tuple) else (raw,)
+            return ParentCommand(tuple(commands))  # type: ignore[arg-type]
+    return error
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Any:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
+
+
+def is_sync(node: NodePlan) -> bool:
+    """Whether a node and its branches can run without an event loop."""
+    return not node.has_async

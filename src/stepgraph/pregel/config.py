@@ -1,0 +1,209 @@
+"""The dict form of a run's settings: merged from what a person gives, and made for who asks.
+
+A person's config is a `RunnableConfig`: `tags`, `metadata`, `callbacks`, `recursion_limit`, `max_concurrency`,
+`configurable`, ... Inside, the engine reads `Scope` and `Task`; the dict that a node receives is built on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.values.names import (
+    CONFIG_KEY_CHECKPOINT_ID,
+    CONFIG_KEY_CHECKPOINT_MAP,
+    CONFIG_KEY_CHECKPOINT_NS,
+    CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_READ,
+    CONFIG_KEY_RUNTIME,
+    CONFIG_KEY_SCRATCHPAD,
+    CONFIG_KEY_SEND,
+    CONFIG_KEY_TASK_ID,
+    NS_SEP,
+)
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.task import Task
+    from stepgraph.values.runtime import Runtime
+
+Config = Mapping[str, Any]
+
+
+def merge_configs(*configs: Config | None) -> dict[str, Any]:
+    """One config from several, later ones winning; tags are joined, metadata and configurable united."""
+    merged: dict[str, Any] = {}
+    for config in configs:
+        if not config:
+            continue
+        for key, value in config.items():
+            if value is None:
+                continue
+            if key in ("metadata", "configurable"):
+                merged[key] = {**merged.get(key, {}), **value}
+            elif key == "tags":
+                merged[key] = [*merged.get(key, ()), *[tag for tag in value if tag not in merged.get(key, ())]]
+            elif key == "callbacks":
+                merged[key] = _merge_callbacks(merged.get(key), value)
+            else:
+                merged[key] = value
+    return merged
+
+
+def _merge_callbacks(first: Any, second: Any) -> Any:
+    if first is None:
+        return second
+    if isinstance(first, list) and isinstance(second, list):
+        return [*first, *[handler for handler in second if handler not in first]]
+    if isinstance(second, list):
+        manager = first.copy()
+        for handler in second:
+            if handler not in manager.handlers:
+                manager.add_handler(handler, inherit=True)
+        return manager
+    return second
+
+
+def stored_metadata(config: Config) -> dict[str, Any]:
+    """What of a config goes into the metadata of its run's checkpoints."""
+    stored: dict[str, Any] = {}
+    for key, value in (config.get("configurable") or {}).items():
+        if isinstance(value, (str, int, float, bool)) and not key.startswith("__") and key not in _COORDINATES:
+            stored[key] = value
+    for key, value in (config.get("metadata") or {}).items():
+        if key not in _RESERVED_METADATA and _storable(value):
+            stored[key] = value
+    return stored
+
+
+_COORDINATES = frozenset(("thread_id", CONFIG_KEY_CHECKPOINT_ID, CONFIG_KEY_CHECKPOINT_NS, CONFIG_KEY_CHECKPOINT_MAP))
+_RESERVED_METADATA = frozenset(
+    (
+        "thread_id",
+        "checkpoint_id",
+        "checkpoint_ns",
+        "langgraph_step",
+        "langgraph_node",
+        "langgraph_triggers",
+        "langgraph_path",
+        "langgraph_checkpoint_ns",
+    )
+)
+
+
+def _storable(value: Any) -> bool:
+    if isinstance(value, (str, int, float, bool)):
+        return True
+    if isinstance(value, (list, tuple)):
+        return all(item is None or _storable(item) for item in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and (v is None or _storable(v)) for k, v in value.items())
+    return False
+
+
+def checkpoint_config(machine: Machine, checkpoint_id: str | None) -> dict[str, Any]:
+    """The config that names one checkpoint of a machine's namespace."""
+    configurable: dict[str, Any] = {
+        CONFIG_KEY_CHECKPOINT_NS: machine.namespace,
+        "thread_id": machine.scope.thread_id,
+    }
+    if machine.namespace:
+        configurable[CONFIG_KEY_CHECKPOINT_MAP] = {**machine.level.parents, machine.namespace: checkpoint_id}
+    configurable[CONFIG_KEY_CHECKPOINT_ID] = checkpoint_id
+    return {"configurable": configurable}
+
+
+def task_config(task: Task) -> dict[str, Any]:
+    """The config that a node receives: the run's, plus where in the run it is."""
+    machine = task.machine
+    scope = machine.scope
+    level = machine.level
+    parent = machine.parent
+    base: Mapping[str, Any] = scope.config if parent is None else parent.config
+    if level.config:
+        base = merge_configs(base, level.config)
+    node = task.node
+    namespace = task.namespace
+    metadata = {
+        **(base.get("metadata") or {}),
+        "langgraph_step": machine.step,
+        "langgraph_node": node.name,
+        "langgraph_triggers": task.triggers,
+        "langgraph_path": task.path,
+        "langgraph_checkpoint_ns": namespace,
+        **(node.metadata or {}),
+    }
+    if machine.namespace:
+        metadata["checkpoint_ns"] = machine.namespace
+    known = base.get("configurable") or {}
+    configurable = {
+        **known,
+        CONFIG_KEY_TASK_ID: task.id,
+        CONFIG_KEY_SCRATCHPAD: task,
+        CONFIG_KEY_RUNTIME: task.runtime,
+        CONFIG_KEY_CHECKPOINTER: scope.saver,
+        CONFIG_KEY_SEND: task.send,
+        CONFIG_KEY_READ: task.read,
+        CONFIG_KEY_CHECKPOINT_MAP: {**level.parents, machine.namespace: machine.checkpoint_id},
+        CONFIG_KEY_CHECKPOINT_ID: None,
+        CONFIG_KEY_CHECKPOINT_NS: namespace,
+    }
+    config = {**base, "metadata": metadata, "configurable": configurable}
+    tags = [*(base.get("tags") or ()), *node.tags]
+    config["tags"] = tags
+    if task.observed is not None:
+        config["callbacks"] = task.observed.callbacks
+        config.pop("run_id", None)
+        config.pop("run_name", None)
+    return config
+
+
+def task_runtime(task: Task) -> Runtime[Any]:
+    """The `Runtime` that a node receives."""
+    from stepgraph.pregel.identity import digest
+    from stepgraph.values.runtime import ExecutionInfo, Runtime
+
+    machine = task.machine
+    scope = machine.scope
+    return Runtime(
+        context=scope.context,
+        store=scope.store,
+        stream_writer=writer_of(task),
+        heartbeat=task.heartbeat,
+        previous=task.previous,
+        execution_info=ExecutionInfo(
+            checkpoint_id=machine.checkpoint_id,
+            checkpoint_ns=task.namespace,
+            task_id=task.id,
+            thread_id=scope.thread_id,
+            run_id=None if scope.run_id is None else str(scope.run_id),
+            node_attempt=task.attempt,
+            node_first_attempt_time=task.first_attempt_time,
+        ),
+        control=scope.control,
+        idempotency_key=digest(f"{scope.thread_id}\0{task.namespace}"),
+    )
+
+
+def writer_of(task: Task) -> Any:
+    """A function that sends its argument to the `custom` stream; one that drops it if nobody asked."""
+    sink = task.machine.sink
+    if sink is None or not sink.wants_custom:
+        return _drop
+    parts = task.machine.namespace_parts
+    put = sink.put
+
+    def write(chunk: Any) -> None:
+        put((parts, "custom", chunk))
+        task.progressed()
+
+    return write
+
+
+def _drop(chunk: Any) -> None:
+    return None
+
+
+def counter_namespace(namespace: str, count: int) -> str:
+    """Where the `count`-th further graph runs that one task calls."""
+    return namespace if count == 0 else f"{namespace}{NS_SEP}{count}"

@@ -1,0 +1,1 @@
+"""The drivers: they call nodes, wait, and tell the machine; nothing is decided here."""

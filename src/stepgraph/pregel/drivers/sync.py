@@ -1,0 +1,156 @@
+"""The synchronous driver: it runs tasks on this thread and on pool threads, and waits.
+
+A lone task runs inline, in a context of its own. Several share the pool (see `pool.py`), the calling thread works too.
+In a live stream nothing runs on the consumer's thread, so that events reach it as they happen.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.errors import GraphDrained, GraphInterrupt, ParentCommand
+from stepgraph.pregel.call import aexecute, execute, unwrapped
+from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
+from stepgraph.pregel.task import CURRENT
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.task import Task
+
+_NOTHING: Any = None
+
+
+def run_task(task: Task) -> None:
+    """Run one task and tell the machine what became of it; raises what the run must fail with."""
+    if task.restored:
+        return
+    machine = task.machine
+    try:
+        if task.node.policy is not None or machine.scope.observer is not None or task.timeout is not None:
+            from stepgraph.pregel.drivers.attempts import attempt_sync
+
+            attempt_sync(task)
+        elif task.node.has_async:
+            context = copy_context()
+            context.run(CURRENT.set, task)
+            loop_host(machine).run(lambda: aexecute(task), context)
+        else:
+            copy_context().run(execute, task)
+    except BaseException as error:
+        settle_error(task, error)
+    else:
+        if machine.listens:
+            machine.done(task)
+
+
+def settle_error(task: Task, error: BaseException) -> None:
+    """A pause, a hand-over or a drain goes to the machine; anything else fails the run."""
+    machine = task.machine
+    raised = unwrapped(error)
+    if isinstance(raised, GraphInterrupt):
+        machine.paused(task, tuple(raised.args[0]) if raised.args else ())
+    elif isinstance(raised, ParentCommand):
+        command = raised.args[0]
+        machine.handed_up(task, command if isinstance(command, tuple) else (command,))
+    elif isinstance(raised, GraphDrained):
+        machine.paused(task, ())
+        machine.drained_below = True
+    else:
+        if isinstance(raised, Exception):
+            explain_failure(task, raised)
+            machine.failed(task, raised)
+        raise raised
+
+
+def explain_failure(task: Task, error: BaseException) -> None:
+    """Say on the person's own exception where it happened; once, at the innermost level."""
+    if getattr(error, "__notes__", None) and any("During task with name" in note for note in error.__notes__):
+        return
+    machine = task.machine
+    where = f" at {machine.namespace!r}" if machine.namespace else ""
+    error.add_note(
+        f"During task with name '{task.node.name}' and id '{task.id}' in step {machine.step} of graph "
+        f"{machine.plan.graph_name!r}{where}"
+    )
+
+
+def loop_host(machine: Machine) -> Any:
+    """The root run's place for coroutines; made on first use."""
+    host = machine.scope.loop_host
+    if host is None:
+        from stepgraph.pregel.drivers.loop_host import LoopHost
+
+        host = machine.scope.loop_host = LoopHost()
+    return host
+
+
+def run_tasks(machine: Machine, tasks: Sequence[Task]) -> None:
+    """Run all tasks of one superstep."""
+    if len(tasks) == 1:
+        run_task(tasks[0])
+        return
+    step = SharedStep(tasks, run_task, helpers_for(tasks, machine.scope.max_concurrency))
+    step.start()
+    try:
+        step.work()
+        step.wait()
+    except BaseException:
+        step.abandon()
+        raise
+
+
+def drive(machine: Machine, tasks: Sequence[Task]) -> None:
+    """Run a machine to its end."""
+    recorder = machine.recorder
+    while tasks:
+        if len(tasks) == 1:
+            run_task(tasks[0])
+        else:
+            run_tasks(machine, tasks)
+        tasks = machine.commit(tasks)
+        if recorder is not None and recorder.waits:
+            recorder.between_steps()
+
+
+def stream_drive(
+    machine: Machine, begin: Callable[[], Sequence[Task]], buffer: deque[Any], live: SimpleQueue[Any] | None
+) -> Iterator[Any]:
+    """Run a machine step by step, yielding its events; `live` is the queue that wakes the consumer during a step."""
+    tasks = begin()
+    recorder = machine.recorder
+    pop = buffer.popleft
+    while True:
+        while buffer:
+            yield pop()
+        if not tasks:
+            return
+        if recorder is not None and recorder.waits:
+            recorder.between_steps()
+        if live is None and len(tasks) == 1:
+            run_task(tasks[0])
+        else:
+            yield from _watch(machine, tasks, buffer, live or SimpleQueue())
+        tasks = machine.commit(tasks)
+
+
+def _watch(
+    machine: Machine, tasks: Sequence[Task], buffer: deque[Any], wake: SimpleQueue[Any]
+) -> Iterator[Any]:
+    """Run one superstep on pool threads while the consumer takes its events."""
+    step = SharedStep(tasks, run_task, helpers_for((*tasks, _NOTHING), machine.scope.max_concurrency), lambda: wake.put(None))
+    step.start()
+    try:
+        while step.left > 0:
+            wake.get()
+            while buffer:
+                yield buffer.popleft()
+    except BaseException:
+        step.abandon()
+        raise
+    while buffer:
+        yield buffer.popleft()
+    step.wait()

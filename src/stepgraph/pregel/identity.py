@@ -1,0 +1,56 @@
+"""Names of things: ids of tasks and interrupts, and the namespaces of nested graphs.
+
+Rules of this file: pure functions of text. The same inputs give the same ids in every process, which is what lets a
+resumed run find the tasks, children and questions of the run that paused.
+
+A namespace is `node:task_id|node:task_id|...`: `|` between levels, `:` before a task id. A child that keeps its state
+over calls (`checkpointer=True`) lives at the same path with the task ids cut out.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from stepgraph.values.names import NS_END, NS_SEP
+
+
+def digest(text: str) -> str:
+    """32 hexadecimal digits that depend on nothing but the text."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def task_id(checkpoint_id: str, namespace: str, step: int, name: str, path: str) -> str:
+    """The id of one task: the same for the same place in the same checkpoint, so that a resume finds it again."""
+    h = blake2b(f"{checkpoint_id}\0{namespace}\0{step}\0{name}\0{path}".encode(), digest_size=16).hexdigest()
+    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+
+
+def interrupt_id(task: str, index: int) -> str:
+    """The id of the `index`-th question that a task asks."""
+    return digest(f"{task}\0interrupt\0{index}")
+
+
+def is_interrupt_id(text: object) -> bool:
+    """Whether a key of a resume map can be an interrupt's id: 32 hexadecimal digits."""
+    return isinstance(text, str) and len(text) == 32 and all(c in "0123456789abcdef" for c in text)
+
+
+def child_namespace(parent: str, node: str, task: str) -> str:
+    """Where a graph runs that the task `task` of node `node` starts."""
+    segment = f"{node}{NS_END}{task}"
+    return f"{parent}{NS_SEP}{segment}" if parent else segment
+
+
+def without_task_ids(namespace: str) -> str:
+    """The namespace of a child with `checkpointer=True`: every task id on the path is cut, counters stay."""
+    return NS_SEP.join(part.partition(NS_END)[0] for part in namespace.split(NS_SEP))
+
+
+def without_last_task_id(namespace: str) -> str:
+    """Names a child whichever task started it: used to tell the first visit of a replay from later ones."""
+    return namespace.rpartition(NS_END)[0] or namespace
+
+
+def namespace_tuple(namespace: str) -> tuple[str, ...]:
+    """The form that stream parts carry: one entry a level, () for the root."""
+    return tuple(namespace.split(NS_SEP)) if namespace else ()

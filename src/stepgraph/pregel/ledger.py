@@ -1,0 +1,333 @@
+"""What is stored: versions of channels, and the difference that each superstep makes.
+
+Theory of operation. A commit is turned into one `StepChanges` record that holds only what changed: values, versions of
+changed channels, and the "seen" maps of nodes that ran. One time-ordered checkpoint id serves as the version of every
+channel that changed in its step, unless the saver makes versions of its own. A node is due if one of its trigger
+channels has a version newer than the one it last saw; during a run that follows from the writes, and the comparison is
+made only after loading.
+
+Rules of this file: pure bookkeeping; records leave through the recorder, which does the I/O. In `exit` durability
+nothing leaves before `flush`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.checkpoint.changes import StepChanges
+from stepgraph.values.missing import MISSING
+from stepgraph.values.names import START, TASKS
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.plan import JoinPlan, NodePlan
+    from stepgraph.pregel.task import Task
+    from stepgraph.values.commands import Send
+
+Version = str | int | float
+
+
+class RecorderPort:
+    """What the ledger needs of a recorder; see `pregel/recorder.py`."""
+
+    def step(self, namespace: str, changes: StepChanges, metadata: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def writes(
+        self, namespace: str, checkpoint_id: str, pairs: Sequence[tuple[str, Any]], task_id: str, path: str
+    ) -> None:
+        raise NotImplementedError
+
+
+class Ledger:
+    """The stored side of one level of one run.
+
+    `head` is the checkpoint that the running step starts from, `stored` the newest one that was handed to the recorder
+    (they differ in `exit` durability). `live` names the control channels that hold a value now.
+    """
+
+    __slots__ = (
+        "at_exit",
+        "carried",
+        "head",
+        "held",
+        "held_writes",
+        "last_metadata",
+        "live",
+        "metadata",
+        "namespace",
+        "new_id",
+        "next_version",
+        "previous",
+        "recorder",
+        "returned",
+        "run_id",
+        "seen",
+        "stamp",
+        "stored",
+        "versions",
+    )
+
+    def __init__(self, machine: Machine, recorder: RecorderPort, next_version: Callable[[Any], Version] | None) -> None:
+        scope = machine.scope
+        self.recorder = recorder
+        self.namespace = machine.namespace
+        self.new_id = scope.new_id
+        self.stamp = scope.stamp
+        self.next_version = next_version
+        self.at_exit = scope.durability == "exit"
+        self.run_id = scope.run_id
+        self.metadata: dict[str, Any] = {"parents": machine.level.parents, **scope.metadata}
+        self.versions: dict[str, Version] = {}
+        self.seen: dict[str, dict[str, Version]] = {}
+        self.live: dict[str, Any] = {}
+        self.head = ""
+        self.previous: str | None = None
+        self.last_metadata: dict[str, Any] = {}
+        self.carried: dict[str, Any] = {}
+        self.stored: str | None = None
+        self.held: StepChanges | None = None
+        self.held_writes: list[tuple[list[tuple[str, Any]], str, str]] = []
+        self.returned: set[int] | None = set()
+
+    # ---- one superstep
+
+    def record_input(self, machine: Machine, input: Any) -> None:
+        """The run's input, before its first node starts."""
+        self._discard_pending(machine)
+        changed = dict.fromkeys(self.live)
+        self.live = {START: None}
+        values = {START: input, **self._starts(machine)}
+        self._put(machine, "input", values, [*changed, *values], {"__input__": {}}, [START], ())
+        machine.step += 1
+
+    def record_channels(
+        self, machine: Machine, folded: dict[str, Any], changed: set[str], pulls: Sequence[NodePlan]
+    ) -> None:
+        """The input of a low-level graph, written to its channels directly."""
+        self._discard_pending(machine)
+        self.live = {}
+        values = self._stored_values(machine, folded, changed)
+        values = {**self._starts(machine), **values}
+        self._put(machine, "input", values, [*values, *changed], {"__input__": {}}, [*folded], ())
+        machine.step += 1
+
+    def record_step(
+        self,
+        machine: Machine,
+        tasks: Sequence[Task],
+        folded: dict[str, Any],
+        changed_objects: set[str] | None,
+        pulls: Sequence[NodePlan],
+        sends: Sequence[Send] | None,
+        joined: Sequence[JoinPlan],
+    ) -> None:
+        """One commit: new values, versions of all that changed, and what each node has now seen."""
+        versions = self.versions
+        seen: dict[str, dict[str, Version]] = {}
+        for task in tasks:
+            node = task.node
+            known = self.seen.get(node.name)
+            if known is None:
+                known = self.seen[node.name] = {}
+            if task.index < 0:
+                for channel in node.triggers:
+                    version = versions.get(channel)
+                    if version is not None:
+                        known[channel] = version
+            seen[node.name] = known
+        values = self._stored_values(machine, folded, changed_objects)
+        live: dict[str, Any] = {}
+        for node in pulls:
+            live[node.trigger] = None
+        for join in joined:
+            live[join.channel] = None
+        if machine.plan.joins or machine.plan.has_deferred:
+            self._control_values(machine, tasks, live, values)
+        else:
+            values.update(live)
+        changed = [*values]
+        if sends:
+            values[TASKS] = list(sends)
+            changed.append(TASKS)
+            live[TASKS] = None
+        for channel in self.live:
+            if channel not in live:
+                if channel == TASKS:
+                    values[TASKS] = []
+                changed.append(channel)
+        if changed_objects:
+            changed += [name for name in changed_objects if name not in values]
+        self.live = live
+        writes = ()
+        if machine.alone and not tasks[0].saved:
+            task = tasks[0]
+            task.saved = True
+            writes = ((task.id, task.path_text, task.pairs()),)
+        if self.returned is not None:
+            self._note_returned(tasks)
+        updated = [*folded, *live] if folded else [*live]
+        self._put(machine, "loop", values, changed, seen, updated, writes)
+
+    def _stored_values(
+        self, machine: Machine, folded: dict[str, Any], changed_objects: set[str] | None
+    ) -> dict[str, Any]:
+        plan = machine.plan
+        if not plan.objects and not plan.untracked:
+            return dict(folded)
+        values = {k: v for k, v in folded.items() if k not in plan.untracked and k not in plan.objects}
+        for name in changed_objects or ():
+            if name not in plan.untracked:
+                value = machine.objects[name].checkpoint()
+                if value is not MISSING:
+                    values[name] = value
+        return values
+
+    def _control_values(
+        self, machine: Machine, tasks: Sequence[Task], live: dict[str, Any], values: dict[str, Any]
+    ) -> None:
+        """Waiting edges and deferred nodes have values of their own."""
+        for channel in live:
+            if channel not in machine.plan.joins:
+                values[channel] = None
+        for node in machine.deferred.values():
+            values[node.trigger] = (None, False)
+            live[node.trigger] = None
+        if machine.finished_deferred:
+            machine.finished_deferred = False
+            for channel in list(live):
+                trigger = machine.plan.triggers.get(channel)
+                if trigger and trigger[0].deferred and channel not in machine.plan.joins:
+                    values[channel] = (None, True)
+        touched = {join.channel: join for task in tasks for join in task.node.joins}
+        for channel in self.live:
+            join = machine.plan.joins.get(channel)
+            if join is not None:
+                touched[channel] = join
+        for channel, join in touched.items():
+            arrived = set(join.sources) if channel in live else set(machine.joins.get(channel, ()))
+            values[channel] = (arrived, channel in live) if join.deferred else arrived
+
+    def _starts(self, machine: Machine) -> dict[str, Any]:
+        """Start values of reducers, stored once, with a thread's first checkpoint."""
+        if self.versions:
+            return {}
+        state = machine.state
+        untracked = machine.plan.untracked
+        return {name: state[name] for name, _ in machine.plan.starts if name in state and name not in untracked}
+
+    def _discard_pending(self, machine: Machine) -> None:
+        """Tasks that were due before this input are dropped: their triggers count as seen."""
+        for channel in self.live:
+            for node in machine.plan.triggers.get(channel, ()):
+                version = self.versions.get(channel)
+                if version is not None:
+                    self.seen.setdefault(node.name, {})[channel] = version
+
+    def _note_returned(self, tasks: Sequence[Task]) -> None:
+        """Ids of objects that nodes handed back: they may have been changed in place since they were stored."""
+        returned = self.returned
+        assert returned is not None
+        for task in tasks:
+            updates = task.updates
+            for value in updates.values() if isinstance(updates, dict) else [v for _, v in updates]:
+                kind = type(value)
+                if kind is list or kind is tuple:
+                    returned.update(map(id, value))
+                elif kind is dict:
+                    returned.add(id(value))
+                    returned.update(map(id, value.values()))
+                elif kind is not str and kind is not int and kind is not float and value is not None:
+                    returned.add(id(value))
+
+    def _put(
+        self,
+        machine: Machine,
+        source: str,
+        values: dict[str, Any],
+        changed: Sequence[str],
+        seen: Mapping[str, dict[str, Version]],
+        updated: Sequence[str],
+        writes: Sequence[tuple[str, str, Sequence[tuple[str, Any]]]],
+    ) -> None:
+        if self.carried:
+            values = {**self.carried, **values}
+            changed = [*self.carried, *changed]
+            self.carried = {}
+        head = self.new_id()
+        version: Version = head
+        if self.next_version is not None:
+            version = self.next_version(max(self.versions.values(), key=_sortable) if self.versions else None)
+        stored_versions = dict.fromkeys(changed, version)
+        self.versions.update(stored_versions)
+        metadata = {"source": source, "step": machine.step, **self.metadata}
+        changes = StepChanges(
+            id=head,
+            parent_id=self.stored,
+            ts=self.stamp(),
+            values=values,
+            versions=stored_versions,
+            seen={name: dict(known) for name, known in seen.items()},
+            updated=sorted(updated),
+            writes=writes,
+            returned=self.returned,
+            expected_head=MISSING,
+            run_id=self.run_id,
+        )
+        self.previous = self.head or None
+        self.head = head
+        self.last_metadata = metadata
+        if self.at_exit:
+            self._hold(changes)
+            return
+        self.returned = set()
+        self.recorder.step(self.namespace, changes, metadata)
+        self.stored = head
+
+    def shown_metadata(self) -> dict[str, Any]:
+        """The metadata of the newest checkpoint, as a person sees it."""
+        return {key: value for key, value in self.last_metadata.items() if not key.startswith("__")}
+
+    # ---- durability "exit"
+
+    def _hold(self, changes: StepChanges) -> None:
+        """Gather what the run changes, to be stored as one checkpoint when it ends."""
+        held = self.held
+        if held is not None:
+            changes.values = {**{k: v for k, v in held.values.items() if k not in changes.versions}, **changes.values}
+            changes.versions = {**held.versions, **changes.versions}
+            changes.seen = {**held.seen, **changes.seen}
+        changes.writes = ()
+        self.held = changes
+        self.held_writes = []
+
+    def flush(self) -> None:
+        """Store what was held back, then the pending writes that belong to it."""
+        if not self.at_exit:
+            return
+        held, self.held = self.held, None
+        if held is not None:
+            held.returned = self.returned
+            self.returned = set()
+            self.recorder.step(self.namespace, held, self.last_metadata)
+            self.stored = held.id
+        writes, self.held_writes = self.held_writes, []
+        for pairs, task_id, path in writes:
+            self.recorder.writes(self.namespace, self.head, pairs, task_id, path)
+
+    # ---- pending writes
+
+    def write(self, task: Task, pairs: Sequence[tuple[str, Any]]) -> None:
+        """One task's pending writes against the current checkpoint; may be called from a worker thread."""
+        self.write_as(task.id, task.path_text, pairs)
+
+    def write_as(self, task_id: str, path: str, pairs: Sequence[tuple[str, Any]]) -> None:
+        if self.at_exit:
+            self.held_writes.append((list(pairs), task_id, path))
+        else:
+            self.recorder.writes(self.namespace, self.head, pairs, task_id, path)
+
+
+def _sortable(version: Version) -> tuple[int, Any]:
+    return (1, version) if isinstance(version, str) else (0, version)

@@ -1,0 +1,554 @@
+"""The superstep machine: it decides, it never waits.
+
+Theory of operation. One `Machine` is one level of one run. A driver asks it to begin (`begin_input`, or
+`restore.restore` for a stored checkpoint), runs the tasks that it answers, tells it what became of each (`done`,
+`paused`, `handed_up`, `failed`), and asks for the next ones (`commit`). When `commit` answers no tasks, `status` says
+why: `done`, `paused`, `handed_up` or `drained`. Errors of the person's data are raised from the call that found them.
+
+Rules of this file: no I/O, no clock, no thread, no event loop, no randomness; ids and times come in through the scope.
+What goes out leaves through two ports: the ledger (what is stored) and the sink (what is streamed); both are None when
+nobody asked, and then cost one comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.errors import GraphRecursionError, InvalidUpdateError
+from stepgraph.pregel.commit import commit_objects, finish_objects, fold_mapping, fold_pairs
+from stepgraph.pregel.identity import namespace_tuple
+from stepgraph.pregel.task import Task
+from stepgraph.values.names import ERROR, INTERRUPT
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.ledger import Ledger
+    from stepgraph.pregel.plan import NodePlan, Plan
+    from stepgraph.pregel.scope import Level, Scope
+    from stepgraph.values.commands import Command, Interrupt, Send
+
+_NOTHING: dict[str, Any] = {}
+
+
+class Machine:
+    """One level of one run: its state, and what runs next."""
+
+    __slots__ = (
+        "_checkpoint_id",
+        "alone",
+        "commands",
+        "containers",
+        "deferred",
+        "finished_deferred",
+        "fresh_objects",
+        "handing_up",
+        "joined",
+        "joins",
+        "ledger",
+        "level",
+        "listens",
+        "memos",
+        "namespace",
+        "namespace_parts",
+        "objects",
+        "output_keys",
+        "parent",
+        "pass_breakpoint",
+        "pausing",
+        "plan",
+        "produced",
+        "resuming",
+        "scope",
+        "shown_state",
+        "sink",
+        "state",
+        "status",
+        "step",
+        "stop",
+        "stops",
+        "tasks",
+    )
+
+    def __init__(self, plan: Plan, scope: Scope, level: Level, parent: Task | None = None) -> None:
+        self.plan = plan
+        self.scope = scope
+        self.level = level
+        self.parent = parent
+        self.namespace = level.namespace
+        self.namespace_parts = namespace_tuple(level.namespace)
+        self.sink = level.sink
+        self.ledger: Ledger | None = None
+        self.listens = level.sink is not None
+        self.state: dict[str, Any] = {name: make() for name, make in plan.starts}
+        self.containers: set[str] = {name for name, value in self.state.items() if type(value) in (list, dict, set)}
+        self.objects = {name: channel.copy() for name, channel in plan.objects.items()} if plan.objects else _NOTHING
+        self.joins: dict[str, set[str]] = {}
+        self.joined: tuple[NodePlan, ...] = ()
+        self.deferred: dict[str, NodePlan] = {}
+        self.finished_deferred = False
+        self.memos: dict[str, dict[str, Any]] = {}
+        self.tasks: Sequence[Task] = ()
+        self.commands: list[Command[Any]] = []
+        self.alone = False
+        self.pausing = False
+        self.handing_up = False
+        self.produced = False
+        self.resuming = False
+        self.pass_breakpoint = False
+        self.shown_state: dict[str, Any] | None = None
+        self.status = "running"
+        self.step = 0
+        self.stop = scope.limit if level.limit is None else level.limit
+        self.stops = bool(
+            level.interrupt_before or level.interrupt_after or scope.control is not None
+        )
+        self.output_keys = plan.output_keys
+        if level.output_channels is not None:
+            chosen = level.output_channels
+            self.output_keys = frozenset((chosen,) if isinstance(chosen, str) else chosen)
+        self._checkpoint_id: str | None = None
+
+    # ---- what others look at
+
+    @property
+    def checkpoint_id(self) -> str:
+        """The checkpoint that this superstep's tasks start from; made on demand where nothing is stored."""
+        if self.ledger is not None:
+            return self.ledger.head
+        if self._checkpoint_id is None:
+            self._checkpoint_id = self.scope.new_id()
+        return self._checkpoint_id
+
+    def memo(self, key: str) -> dict[str, Any]:
+        """A dict that belongs to one channel of this run; reducers may keep an index in it."""
+        memo = self.memos.get(key)
+        if memo is None:
+            memo = self.memos[key] = {}
+        return memo
+
+    def triggers_of(self, task: Task) -> tuple[str, ...]:
+        return task.node.triggers
+
+    def output(self) -> Any:
+        """The state as the output schema shows it."""
+        channels = self.level.output_channels
+        if channels is None:
+            channels = self.plan.output_channels
+        return self.view(channels, self.shown_state or self.state)
+
+    def view(self, channels: str | Sequence[str], state: dict[str, Any]) -> Any:
+        if isinstance(channels, str):
+            return state.get(channels)
+        return {key: state[key] for key in channels if key in state}
+
+    def with_managed(self, node: NodePlan, value: dict[str, Any]) -> dict[str, Any]:
+        for key, get in node.managed:
+            value[key] = get(self)
+        return value
+
+    # ---- beginning
+
+    def begin_input(self, input: Any) -> Sequence[Task]:
+        """Take in the run's input and answer the first tasks."""
+        plan = self.plan
+        start = plan.start
+        if start is None:
+            return self._begin_channels(input)
+        task = Task(self, start, input)
+        self.alone = True
+        self.tasks = (task,)
+        if self.ledger is not None:
+            self.ledger.record_input(self, input)
+            if self.sink is not None:
+                self.sink.checkpoint(self, self.tasks)
+        if start.branches:
+            return self.tasks
+        start.take(task, input)
+        return self.commit(self.tasks)
+
+    def _begin_channels(self, input: Any) -> Sequence[Task]:
+        """The input of a low-level graph: written to its input channels directly."""
+        plan = self.plan
+        channels = plan.input_channels
+        if isinstance(channels, str):
+            updates = {channels: input}
+        else:
+            if not isinstance(input, dict):
+                raise InvalidUpdateError(
+                    f"Expected dict, got {input!r}: the input of {plan.graph_name!r} names its channels {channels}."
+                )
+            updates = {key: value for key, value in input.items() if key in channels}
+        task = Task(self, plan.nodes["__input__"], input)
+        task.updates = updates
+        if not updates:
+            from stepgraph.errors import EmptyInputError
+
+            raise EmptyInputError(f"The input of {plan.graph_name!r} holds none of its channels {channels}.")
+        folded, changed, empty = self._fold((task,))
+        self.apply(folded, empty)
+        pulls = self._readers(folded)
+        if self.ledger is not None:
+            self.ledger.record_channels(self, folded, changed, pulls)
+        self._show_values(folded)
+        return self._settle(pulls, None, ())
+
+    # ---- what became of a task
+
+    def done(self, task: Task) -> None:
+        """A task finished; called from whatever thread ran it."""
+        if self.ledger is not None and not self.alone and not task.saved:
+            task.saved = True
+            self.ledger.write(task, task.pairs())
+        if self.sink is not None and not task.node.hidden:
+            self.sink.task_done(task)
+
+    def paused(self, task: Task, interrupts: tuple[Interrupt, ...]) -> None:
+        """A task asked a question, or a graph inside it stopped at a breakpoint."""
+        task.interrupts = interrupts
+        self.pausing = True
+        if self.ledger is not None and interrupts:
+            self.ledger.write(task, [(INTERRUPT, interrupts)])
+        if self.sink is not None and interrupts:
+            self.sink.task_paused(task)
+
+    def handed_up(self, task: Task, commands: Sequence[Command[Any]]) -> None:
+        """A task handed control to the parent graph; its siblings of this step still run to their end."""
+        task.commands = list(commands)
+        self.handing_up = True
+
+    def failed(self, task: Task, error: BaseException) -> None:
+        """A task failed for good; the run will fail with this error once its siblings have stopped."""
+        task.error = error
+        if self.ledger is not None and not getattr(error, "is_invalid_resume", False):
+            self.ledger.write(task, [(ERROR, error)])
+        if self.sink is not None and not task.node.hidden:
+            self.sink.task_failed(task)
+
+    # ---- the commit
+
+    def commit(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """Fold what the tasks wrote, and answer the tasks of the next superstep; none when the run is over."""
+        if self.pausing or self.handing_up:
+            return self._stop_early(tasks)
+        plan = self.plan
+        if plan.objects:
+            folded, changed, empty = self._fold(tasks)
+        else:
+            changed = empty = None
+            if len(tasks) == 1:
+                task = tasks[0]
+                known = task.folded
+                if known is not None:
+                    folded = known
+                elif not task.updates:
+                    folded = _NOTHING
+                elif type(task.updates) is dict:
+                    folded = fold_mapping(self, task.updates, task)
+                else:
+                    folded = fold_pairs(self, tasks)
+            else:
+                folded = fold_pairs(self, tasks)
+        if self.containers:
+            self._report_lost_edits(tasks)
+        if len(tasks) == 1:
+            task = tasks[0]
+            pulls: Sequence[NodePlan] = task.targets
+            sends = task.sends
+        else:
+            pulls, sends = _gather(tasks)
+        joined = self._arrive(tasks) if plan.joins else ()
+        if joined:
+            pulls = (*pulls, *[join.target for join in joined])
+        if plan.has_deferred:
+            pulls = self._hold_back(pulls)
+        if folded or empty:
+            self.apply(folded, empty)
+            if plan.reader_triggers:
+                pulls = (*pulls, *self._readers(folded))
+        if not pulls and not sends:
+            pulls = self._finish(folded)
+        if self.ledger is not None:
+            self.ledger.record_step(self, tasks, folded, changed, pulls, sends, joined)
+        elif self._checkpoint_id is not None:
+            self._checkpoint_id = None
+        if folded:
+            self._show_values(folded)
+        self.step += 1
+        self.resuming = False
+        return self._settle(pulls, sends, tasks)
+
+    def _fold(self, tasks: Sequence[Task]) -> tuple[dict[str, Any], set[str], set[str]]:
+        folded = fold_pairs(self, tasks)
+        changed, empty = commit_objects(self, tasks, folded) if self.objects else (set(), set())
+        return folded, changed, empty
+
+    def apply(self, folded: dict[str, Any], empty: set[str] | None = None) -> None:
+        state = self.state
+        size = len(state)
+        state.update(folded)
+        containers = self.containers
+        for key, value in folded.items():
+            kind = type(value)
+            if kind is list or kind is dict or kind is set:
+                containers.add(key)
+            else:
+                containers.discard(key)
+        if empty:
+            for key in empty:
+                state.pop(key, None)
+                containers.discard(key)
+        if len(state) > size and size:
+            self.state = {key: state[key] for key in self.plan.fields if key in state}
+
+    def _readers(self, folded: dict[str, Any]) -> list[NodePlan]:
+        triggers = self.plan.reader_triggers
+        return [node for key in folded if key in triggers for node in triggers[key]]
+
+    def _arrive(self, tasks: Sequence[Task]) -> tuple[Any, ...]:
+        """Count arrivals at waiting edges; answers the joins that are full now."""
+        full = []
+        for task in tasks:
+            for join in task.node.joins:
+                arrived = self.joins.get(join.channel)
+                if arrived is None:
+                    arrived = self.joins[join.channel] = set()
+                elif len(arrived) == len(join.sources):
+                    continue
+                arrived.add(task.node.name)
+                if len(arrived) == len(join.sources):
+                    full.append(join)
+        for join in full:
+            if not join.deferred:
+                self.joins[join.channel] = set()
+        return tuple(full)
+
+    def _hold_back(self, pulls: Sequence[NodePlan]) -> Sequence[NodePlan]:
+        """Deferred nodes wait until nothing else runs."""
+        for node in pulls:
+            if node.deferred:
+                self.deferred[node.name] = node
+        return [node for node in pulls if not node.deferred]
+
+    def _finish(self, folded: dict[str, Any]) -> Sequence[NodePlan]:
+        """Nothing triggers any more: deferred nodes get their turn."""
+        pulls: Sequence[NodePlan] = ()
+        if self.deferred:
+            pulls = tuple(self.deferred.values())
+            self.deferred = {}
+            self.finished_deferred = True
+            for join in self.plan.joins.values():
+                if join.deferred and len(self.joins.get(join.channel, ())) == len(join.sources):
+                    self.joins[join.channel] = set()
+        if self.objects:
+            shown: dict[str, Any] = {}
+            _, empty = finish_objects(self, shown)
+            if shown or empty:
+                self.apply(shown, empty)
+                folded.update(shown)
+                pulls = (*pulls, *self._readers(shown))
+        return pulls
+
+    # ---- what runs next
+
+    def _settle(self, pulls: Sequence[NodePlan], sends: Sequence[Send] | None, ran: Sequence[Task]) -> Sequence[Task]:
+        """Stop where a breakpoint, a drain or the limit says so; else make the next tasks."""
+        if self.sink is not None and self.ledger is not None and self.sink.wants_checkpoints:
+            self.sink.checkpoint(self, self.make_tasks(pulls, sends))
+        if self.stops and self._stops_here(pulls, sends, ran):
+            return ()
+        if self.step > self.stop:
+            raise GraphRecursionError(self._limit_message(ran))
+        self.pass_breakpoint = False
+        if len(pulls) == 1 and not sends:
+            self.alone = True
+            tasks: Sequence[Task] = (Task(self, pulls[0], self.read(pulls[0])),)
+        elif not pulls and not sends:
+            self.status = "done"
+            self._report_half_filled()
+            return ()
+        else:
+            tasks = self.make_tasks(pulls, sends)
+            self.alone = len(tasks) == 1
+        self.tasks = tasks
+        if self.sink is not None:
+            self.sink.tasks_begin(tasks)
+        return tasks
+
+    def make_tasks(self, pulls: Sequence[NodePlan], sends: Sequence[Send] | None) -> list[Task]:
+        """The tasks of one superstep in the order of their paths: nodes by name, then Sends as they were sent."""
+        if len(pulls) > 1:
+            pulls = sorted({node.name: node for node in pulls}.values(), key=_by_name)
+        tasks = [Task(self, node, self.read(node)) for node in pulls]
+        if sends:
+            nodes = self.plan.nodes
+            for index, send in enumerate(sends):
+                node = nodes.get(send.node)
+                if node is None:
+                    raise InvalidUpdateError(
+                        f"A stored Send names {send.node!r}, which is no node of graph {self.plan.graph_name!r} any more."
+                    )
+                task = Task(self, node, _own(send.arg))
+                task.index = index
+                if send.timeout is not None:
+                    task.timeout = send.timeout
+                tasks.append(task)
+        return tasks
+
+    def read(self, node: NodePlan) -> Any:
+        """What the node receives: its channels, with top-level containers of its own."""
+        keys = node.keys
+        state = self.state
+        if keys is None:
+            value = state.copy()
+            for key in self.containers:
+                value[key] = value[key].copy()
+        elif type(keys) is str:
+            value = state.get(keys)
+            if keys in self.containers:
+                value = value.copy()
+        else:
+            containers = self.containers
+            value = {key: (state[key].copy() if key in containers else state[key]) for key in keys if key in state}
+        if node.managed:
+            self.with_managed(node, value)
+        if node.mapper is None:
+            return value
+        try:
+            return node.mapper(value)
+        except Exception as error:
+            error.add_note(
+                f"While the state was made into the input of node {node.name!r} of graph {self.plan.graph_name!r} in step "
+                f"{self.step}."
+            )
+            raise
+
+    def _stops_here(self, pulls: Sequence[NodePlan], sends: Sequence[Send] | None, ran: Sequence[Task]) -> bool:
+        control = self.scope.control
+        if control is not None and control.drain_requested and (pulls or sends) and ran:
+            self.status = "drained"
+            return True
+        level = self.level
+        after = level.interrupt_after
+        if after and ran and any(not t.node.hidden and (after == "*" or t.node.name in after) for t in ran):
+            self.status = "breakpoint"
+            return True
+        before = level.interrupt_before
+        if before and not self.pass_breakpoint and (pulls or sends):
+            names = [node.name for node in pulls if not node.hidden] + [send.node for send in sends or ()]
+            if any(before == "*" or name in before for name in names):
+                self.status = "breakpoint"
+                return True
+        return False
+
+    def _stop_early(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        if self.handing_up:
+            self.status = "handed_up"
+            self.commands = [command for task in tasks for command in task.commands or ()]
+            return ()
+        self.status = "paused"
+        finished = [task for task in tasks if task.interrupts is None and task.error is None]
+        if finished:
+            folded = fold_pairs(self, finished)
+            self.shown_state = {k: v for k, v in {**self.state, **folded}.items()}
+            self.shown_state = {k: self.shown_state[k] for k in self.plan.fields if k in self.shown_state}
+            if not self.output_keys.isdisjoint(folded):
+                self.produced = True
+                if self.sink is not None:
+                    self.sink.values(self, self.output())
+        return ()
+
+    def interrupts(self) -> tuple[Interrupt, ...]:
+        """All questions that this level waits for, in the order of tasks."""
+        return tuple(i for task in self.tasks for i in task.interrupts or ())
+
+    # ---- telling
+
+    def _show_values(self, folded: dict[str, Any]) -> None:
+        if not self.output_keys.isdisjoint(folded):
+            self.produced = True
+            if self.sink is not None:
+                self.sink.values(self, None)
+
+    def _report_lost_edits(self, tasks: Sequence[Task]) -> None:
+        """Warn where a node changed the length of a container it was given and did not return it."""
+        state = self.state
+        for task in tasks:
+            given = task.input
+            if type(given) is dict and task.index < 0 and not task.restored:
+                for key in self.containers:
+                    held = given.get(key)
+                    if held is not None and len(held) != len(state[key]) and type(held) is type(state[key]):
+                        updates = task.updates
+                        if key not in (updates if isinstance(updates, dict) else dict(updates)):
+                            _warn_lost_edit(task, key)
+
+    def _report_half_filled(self) -> None:
+        if not self.joins:
+            return
+        for channel, arrived in self.joins.items():
+            join = self.plan.joins.get(channel)
+            if join is not None and arrived and len(arrived) < len(join.sources):
+                _warn_half_filled(self, join, arrived)
+
+    def _limit_message(self, ran: Sequence[Task]) -> str:
+        names = ", ".join(repr(task.node.name) for task in ran[:5])
+        return (
+            f"Recursion limit of {self.scope.limit} reached without hitting a stop condition in graph "
+            f"{self.plan.graph_name!r}{' at ' + repr(self.namespace) if self.namespace else ''}; the last to run: {names}. "
+            "You can increase the limit by setting the `recursion_limit` config key: "
+            "graph.invoke(input, {'recursion_limit': N}), where k supersteps need k + 1."
+        )
+
+
+def _by_name(node: NodePlan) -> str:
+    return node.name
+
+
+def _gather(tasks: Sequence[Task]) -> tuple[list[NodePlan], list[Send] | None]:
+    pulls: list[NodePlan] = []
+    sends: list[Send] | None = None
+    for task in tasks:
+        if task.targets:
+            pulls += task.targets
+        if task.sends:
+            sends = [*sends, *task.sends] if sends else list(task.sends)
+    return pulls, sends
+
+
+def _own(arg: Any) -> Any:
+    """A Send's argument with top-level containers of its own, so that siblings cannot reach each other through it."""
+    kind = type(arg)
+    if kind is dict:
+        return {
+            key: (value.copy() if type(value) in (list, dict, set) else value) for key, value in arg.items()
+        }
+    return arg.copy() if kind is list or kind is set else arg
+
+
+def _warn_lost_edit(task: Task, key: str) -> None:
+    import warnings
+
+    from stepgraph.warnings import LostEditWarning
+
+    warnings.warn(
+        f"Node {task.node.name!r} of graph {task.node.plan.graph_name!r} changed the length of state[{key!r}] in place and "
+        f"did not return it: the change is lost. Return {{{key!r}: ...}} from the node.",
+        LostEditWarning,
+        stacklevel=2,
+    )
+
+
+def _warn_half_filled(machine: Machine, join: Any, arrived: set[str]) -> None:
+    import warnings
+
+    from stepgraph.warnings import HalfFilledJoinWarning
+
+    missing = sorted(join.sources - arrived)
+    warnings.warn(
+        f"The run of graph {machine.plan.graph_name!r} ended while the waiting edge {sorted(join.sources)} -> "
+        f"{join.target.name!r} was half filled: {sorted(arrived)} arrived, {missing} never ran. It may fire in the thread's "
+        "next run. Use add_conditional_edges or defer=True where a branch may not be taken.",
+        HalfFilledJoinWarning,
+        stacklevel=2,
+    )
+

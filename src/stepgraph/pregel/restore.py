@@ -1,0 +1,216 @@
+"""From a stored checkpoint back to a machine that can go on.
+
+Rules of this file: pure; the checkpoint was loaded by whoever calls. This is the one place where "version newer than
+seen" is evaluated: during a run, what is due follows from the writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.pregel.commit import fold_pairs
+from stepgraph.pregel.identity import interrupt_id
+from stepgraph.pregel.results import restore_writes
+from stepgraph.pregel.task import Task
+from stepgraph.values.missing import MISSING
+from stepgraph.values.names import ERROR, INTERRUPT, RESUME, SCHEDULED, START, TASKS
+
+if TYPE_CHECKING:
+    from stepgraph.checkpoint.base import CheckpointTuple
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.plan import NodePlan
+    from stepgraph.values.commands import Send
+
+_MARKS = frozenset((ERROR, INTERRUPT, RESUME, SCHEDULED))
+Pending = Mapping[str, Sequence[tuple[str, Any]]]
+
+
+class Due:
+    """What a loaded checkpoint is about to run."""
+
+    __slots__ = ("pulls", "sends", "start_input")
+
+    def __init__(self, pulls: list[NodePlan], sends: list[Send], start_input: Any) -> None:
+        self.pulls = pulls
+        self.sends = sends
+        self.start_input = start_input
+
+
+def restore_state(machine: Machine, loaded: CheckpointTuple) -> Due:
+    """Fill the machine from a checkpoint; answers what is due there."""
+    plan = machine.plan
+    checkpoint = loaded.checkpoint
+    values = checkpoint["channel_values"]
+    state = machine.state
+    for name in plan.fields:
+        if name in plan.objects:
+            channel = plan.objects[name].from_checkpoint(values.get(name, MISSING))
+            machine.objects[name] = channel
+            if channel.is_available():
+                state[name] = channel.get()
+            else:
+                state.pop(name, None)
+        elif name in values:
+            state[name] = values[name]
+    machine.state = {name: state[name] for name in plan.fields if name in state}
+    machine.containers = {name for name, value in machine.state.items() if type(value) in (list, dict, set)}
+    live = _restore_control(machine, values)
+    versions = dict(checkpoint["channel_versions"])
+    seen = {name: dict(known) for name, known in checkpoint["versions_seen"].items()}
+    step = (loaded.metadata or {}).get("step", -2)
+    machine.step = step + 1
+    machine.stop = machine.step + machine.scope.limit + 1
+    ledger = machine.ledger
+    if ledger is not None:
+        ledger.versions = versions
+        ledger.seen = seen
+        ledger.live = live
+        ledger.head = ledger.stored = checkpoint["id"]
+        parent = loaded.parent_config
+        ledger.previous = parent["configurable"].get("checkpoint_id") if parent else None
+        ledger.last_metadata = dict(loaded.metadata or {})
+    pulls = [
+        node
+        for channel in (*live, *[name for name in plan.reader_triggers if name in machine.state])
+        for node in plan.triggers.get(channel, ())
+        if _newer(versions.get(channel), seen.get(node.name, {}).get(channel))
+    ]
+    sends = list(values.get(TASKS) or ())
+    return Due(pulls, sends, values.get(START, MISSING))
+
+
+def _restore_control(machine: Machine, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Joins, deferred nodes and triggers; answers the control channels that hold a value."""
+    plan = machine.plan
+    live: dict[str, Any] = {}
+    for channel, value in values.items():
+        join = plan.joins.get(channel)
+        if join is not None:
+            arrived, finished = value if join.deferred else (value, True)
+            if len(arrived) == len(join.sources) and finished:
+                live[channel] = None
+                machine.joins[channel] = set()
+            else:
+                machine.joins[channel] = set(arrived)
+                if len(arrived) == len(join.sources):
+                    machine.deferred[join.target.name] = join.target
+        elif channel in plan.triggers and channel not in plan.fieldset:
+            node = plan.triggers[channel][0]
+            if node.deferred and channel == node.trigger and value is not None and not value[1]:
+                machine.deferred[node.name] = node
+            live[channel] = None
+        elif channel == TASKS and value:
+            live[TASKS] = None
+    for node in machine.deferred.values():
+        live.pop(node.trigger, None)
+    return live
+
+
+def _newer(version: Any, seen: Any) -> bool:
+    if version is None:
+        return False
+    if seen is None:
+        return True
+    try:
+        return bool(version > seen)
+    except TypeError:
+        return str(version) > str(seen)
+
+
+def pending_by_task(writes: Sequence[tuple[str, str, Any]] | None) -> dict[str, list[tuple[str, Any]]]:
+    """task id -> its stored writes, in order."""
+    pending: dict[str, list[tuple[str, Any]]] = {}
+    for task_id, channel, value in writes or ():
+        pending.setdefault(task_id, []).append((channel, value))
+    return pending
+
+
+def interrupts_of(pairs: Sequence[tuple[str, Any]]) -> tuple[Any, ...]:
+    """The questions among a task's stored writes."""
+    return tuple(i for channel, value in pairs if channel == INTERRUPT for i in _as_tuple(value))
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def due_tasks(machine: Machine, due: Due) -> list[Task]:
+    """The tasks of the step that a checkpoint is about to run."""
+    tasks = machine.make_tasks([node for node in due.pulls if node is not machine.plan.start], due.sends)
+    if due.start_input is not MISSING and machine.plan.start in due.pulls:
+        tasks.insert(0, Task(machine, machine.plan.start, due.start_input))
+    return tasks
+
+
+def apply_command_writes(machine: Machine, due: Due, pairs: Sequence[tuple[str, Any]]) -> None:
+    """Take in what a `Command(update=, goto=)` wrote as input at this checkpoint."""
+    plan = machine.plan
+    if plan.start is None:
+        return
+    task = Task(machine, plan.start, None)
+    restore_writes(task, [pair for pair in pairs if pair[0] not in _MARKS])
+    if task.updates:
+        folded = fold_pairs(machine, (task,))
+        machine.apply(folded)
+        if machine.ledger is not None:
+            machine.ledger.carried.update({k: v for k, v in folded.items() if k not in plan.untracked})
+    for node in task.targets:
+        due.pulls.append(node)
+        if machine.ledger is not None:
+            machine.ledger.live[node.trigger] = None
+            machine.ledger.carried[node.trigger] = None
+    if task.sends:
+        due.sends.extend(task.sends)
+
+
+def apply_pending(machine: Machine, tasks: Sequence[Task], pending: Pending, rewind: bool) -> None:
+    """Give tasks back what was stored of them: results of finished ones, answers and open questions of paused ones.
+
+    With answers at hand, a paused task runs again only if one of its own questions was answered. `rewind` answers an
+    old checkpoint: what its questions got before is ignored.
+    """
+    answers = machine.scope.answers
+    answered = answers.by_id if answers is not None else {}
+    for task in tasks:
+        pairs = pending.get(task.id)
+        if not pairs:
+            continue
+        asked = interrupts_of(pairs)
+        results = [pair for pair in pairs if pair[0] not in _MARKS]
+        given = next((list(_as_tuple(value)) for channel, value in pairs if channel == RESUME), None)
+        reasked = bool(asked) and any(i.id in answered for i in asked)
+        if rewind and reasked:
+            task.answers = _answers_before(task, given or [], answered)
+        elif results:
+            restore_writes(task, results)
+        else:
+            task.answers = given
+            if asked and answered and not reasked:
+                task.interrupts = asked
+                task.restored = task.saved = True
+                machine.pausing = True
+
+
+def _answers_before(task: Task, given: list[Any], answered: Mapping[str, Any]) -> list[Any] | None:
+    for index in range(len(given) + 1):
+        if interrupt_id(task.id, index) in answered:
+            return given[:index] or None
+    return None
+
+
+def pending_ids(writes: Sequence[tuple[str, str, Any]] | None) -> list[str]:
+    """Ids of the questions that wait at a checkpoint."""
+    return [i.id for pairs in pending_by_task(writes).values() for i in interrupts_of(pairs)]
+
+
+__all__ = (
+    "Due",
+    "apply_command_writes",
+    "apply_pending",
+    "due_tasks",
+    "interrupts_of",
+    "pending_by_task",
+    "pending_ids",
+    "restore_state",
+)

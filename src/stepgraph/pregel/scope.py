@@ -1,0 +1,139 @@
+"""What all levels of one root run share, and what one level adds to it.
+
+A root run makes one `Scope`; each nested graph that inherits from it works with the same object, so settings travel
+down without being copied into config dicts. Rules: plain data and references, no behaviour that waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.values.missing import MISSING
+
+if TYPE_CHECKING:
+    from stepgraph.stream.sink import Sink
+
+NO_CONFIG: Mapping[str, Any] = {}
+
+
+class Answers:
+    """What a person answered: by interrupt id, and at most one value without an id.
+
+    `by_id` is looked up by every `interrupt()` of the run, at any level. `value` continues a static breakpoint, and is
+    taken once by the first question that no id answers.
+    """
+
+    __slots__ = ("by_id", "value")
+
+    def __init__(self, by_id: dict[str, Any], value: Any = MISSING) -> None:
+        self.by_id = by_id
+        self.value = value
+
+    def take_value(self) -> Any:
+        value, self.value = self.value, MISSING
+        return value
+
+
+class Replay:
+    """A run that starts at an old checkpoint: children look for their newest checkpoint from before it, once each."""
+
+    __slots__ = ("before", "visited")
+
+    def __init__(self, before: str) -> None:
+        self.before = before
+        self.visited: set[str] = set()
+
+
+class Scope:
+    """Everything that one root run and its nested graphs have in common."""
+
+    __slots__ = (
+        "answers",
+        "cache",
+        "callbacks",
+        "checkpoint_map",
+        "config",
+        "context",
+        "control",
+        "debug",
+        "durability",
+        "expected_heads",
+        "limit",
+        "loop_host",
+        "max_concurrency",
+        "metadata",
+        "new_id",
+        "now",
+        "observer",
+        "quiet_unknown",
+        "replay",
+        "resuming",
+        "run_id",
+        "saver",
+        "slots",
+        "stamp",
+        "store",
+        "subgraphs",
+        "thread_id",
+        "waiting",
+    )
+
+    def __init__(self, config: Mapping[str, Any], new_id: Callable[[], str]) -> None:
+        self.config = config
+        self.new_id = new_id
+        self.stamp: Callable[[], str]
+        self.now: Callable[[], float]
+        self.limit = config.get("recursion_limit", 10007)
+        self.saver: Any = None
+        self.thread_id: Any = None
+        self.durability = "async"
+        self.context: Any = None
+        self.store: Any = None
+        self.cache: Any = None
+        self.control: Any = None
+        self.callbacks: Any = None
+        self.observer: Any = None
+        self.metadata: dict[str, Any] = {}
+        self.answers: Answers | None = None
+        self.replay: Replay | None = None
+        self.checkpoint_map: Mapping[str, str] = NO_CONFIG
+        self.resuming = False
+        self.subgraphs = False
+        self.debug = False
+        self.quiet_unknown = False
+        self.run_id: Any = None
+        self.loop_host: Any = None
+        self.max_concurrency: int | None = None
+        self.slots: Any = None
+        self.waiting: Any = None
+        self.expected_heads: dict[str, Any] | None = None
+
+
+class Level:
+    """How one graph runs at one level: its namespace, where its events go, where it stops."""
+
+    __slots__ = (
+        "config",
+        "interrupt_after",
+        "interrupt_before",
+        "limit",
+        "namespace",
+        "output_channels",
+        "parents",
+        "persistent",
+        "previous",
+        "sink",
+    )
+
+    def __init__(self, namespace: str = "") -> None:
+        self.namespace = namespace
+        self.sink: Sink | None = None
+        self.interrupt_before: Any = None
+        self.interrupt_after: Any = None
+        self.output_channels: Any = None
+        self.parents: dict[str, str] = {}
+        self.persistent = False
+        self.config: Mapping[str, Any] | None = None
+        self.limit: int | None = None
+        self.previous: Any = None

@@ -1,0 +1,1 @@
+"""What a run tells while it runs: the sink it tells it to, and the forms a person receives."""

@@ -1,0 +1,100 @@
+"""Pure projections: from what a machine knows to the payloads of stream parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.pregel.config import checkpoint_config
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.task import Task
+
+
+def _writes(task: Task) -> list[tuple[str, Any]]:
+    updates = task.updates
+    shown = task.machine.output_keys
+    return [(k, v) for k, v in (updates.items() if isinstance(updates, dict) else updates) if k in shown]
+
+
+def updates(task: Task) -> dict[str, Any]:
+    """`{node: what it wrote}`; None where it wrote nothing, a list where it wrote one channel more than once."""
+    writes = _writes(task)
+    channels = task.machine.level.output_channels
+    if channels is None:
+        channels = task.machine.plan.output_channels
+    chunk: Any = None
+    if isinstance(channels, str):
+        values = [value for _, value in writes]
+        chunk = None if not values else values[0] if len(values) == 1 else values
+    elif writes:
+        chunk = dict(writes)
+        if len(chunk) < len(writes):
+            chunk = [{key: value} for key, value in writes]
+    return {task.node.name: chunk}
+
+
+def task_payload(task: Task) -> dict[str, Any]:
+    """A task that starts."""
+    payload = {"id": task.id, "name": task.node.name, "input": task.input, "triggers": task.triggers}
+    if task.node.metadata:
+        payload["metadata"] = dict(task.node.metadata)
+    return payload
+
+
+def result_payload(task: Task) -> dict[str, Any]:
+    """A task that ended: with a result, an error, or questions."""
+    result: dict[str, Any] = {}
+    if task.error is None and task.interrupts is None:
+        updates = task.updates
+        shown = task.machine.plan.stream_keys
+        for key, value in updates.items() if isinstance(updates, dict) else updates:
+            if key not in shown:
+                continue
+            if key not in result:
+                result[key] = value
+            elif isinstance(result[key], dict) and "$writes" in result[key]:
+                result[key]["$writes"].append(value)
+            else:
+                result[key] = {"$writes": [result[key], value]}
+    return {
+        "id": task.id,
+        "name": task.node.name,
+        "error": task.error,
+        "result": result,
+        "interrupts": [interrupt_payload(i) for i in task.interrupts or ()],
+    }
+
+
+def interrupt_payload(interrupt: Any) -> dict[str, Any]:
+    return {"value": interrupt.value, "id": interrupt.id, "response_schema": interrupt.response_schema}
+
+
+def checkpoint_payload(machine: Machine, tasks: Sequence[Task]) -> dict[str, Any]:
+    """A checkpoint as the `checkpoints` and `debug` modes show it."""
+    ledger = machine.ledger
+    assert ledger is not None
+    ordered = [task for task in tasks if task.index >= 0] + [task for task in tasks if task.index < 0]
+    return {
+        "config": checkpoint_config(machine, ledger.head),
+        "parent_config": checkpoint_config(machine, ledger.previous) if ledger.previous else None,
+        "values": machine.view(machine.plan.stream_channels, machine.state),
+        "metadata": ledger.shown_metadata(),
+        "next": [task.node.name for task in ordered],
+        "tasks": [_checkpoint_task(task) for task in ordered],
+    }
+
+
+def _checkpoint_task(task: Task) -> dict[str, Any]:
+    state = None
+    if task.node.subgraphs:
+        state = {"configurable": {"thread_id": task.machine.scope.thread_id, "checkpoint_ns": task.namespace}}
+    shown: dict[str, Any] = {"id": task.id, "name": task.node.name}
+    if task.error is not None:
+        shown["error"] = task.error
+    elif task.restored and task.interrupts is None:
+        shown["result"] = result_payload(task)["result"]
+    shown["interrupts"] = tuple(interrupt_payload(i) for i in task.interrupts or ())
+    shown["state"] = state
+    return shown

@@ -1,0 +1,144 @@
+"""Where a machine's events go: projected into the modes that somebody asked for, and into nothing else.
+
+A `Sink` belongs to one `stream()` call. Machines of nested graphs share it when the caller asked for subgraphs; each
+event carries the namespace of the machine that it came from. `put` hands one event (namespace parts, mode, payload,
+interrupts) to the consumer and must be safe to call from any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.stream import project
+from stepgraph.values.names import INTERRUPT
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.task import Task
+
+Event = tuple[tuple[str, ...], str, Any]
+Put = Callable[[Event], None]
+
+
+class Sink:
+    """The modes that one consumer asked for, and where their parts go."""
+
+    __slots__ = (
+        "modes",
+        "put",
+        "stamp",
+        "wants_checkpoints",
+        "wants_custom",
+        "wants_debug",
+        "wants_messages",
+        "wants_tasks",
+        "wants_updates",
+        "wants_values",
+    )
+
+    def __init__(self, modes: frozenset[str], put: Put, stamp: Callable[[], str]) -> None:
+        self.modes = modes
+        self.put = put
+        self.stamp = stamp
+        self.wants_values = "values" in modes
+        self.wants_updates = "updates" in modes
+        self.wants_custom = "custom" in modes
+        self.wants_messages = "messages" in modes
+        self.wants_debug = "debug" in modes
+        self.wants_tasks = "tasks" in modes or self.wants_debug
+        self.wants_checkpoints = "checkpoints" in modes or self.wants_debug
+
+    def values(self, machine: Machine, output: Any) -> None:
+        """The state after a superstep."""
+        if self.wants_values:
+            self.put((machine.namespace_parts, "values", machine.output() if output is None else output))
+
+    def tasks_begin(self, tasks: Sequence[Task]) -> None:
+        """The tasks of a superstep, before they run; Sends first, then nodes by name."""
+        for task in tasks:
+            if task.restored:
+                self._restored(task)
+        if not self.wants_tasks:
+            return
+        for task in sorted(tasks, key=_sends_first):
+            if not task.node.hidden:
+                self._both(task, "tasks", "task", project.task_payload(task))
+
+    def _restored(self, task: Task) -> None:
+        if task.interrupts is not None:
+            self.task_paused(task)
+        elif self.wants_updates and not task.node.hidden:
+            chunk = project.updates(task)
+            self.put((task.machine.namespace_parts, "updates", {**chunk, "__metadata__": {"cached": True}}))
+
+    def task_done(self, task: Task) -> None:
+        """A task finished."""
+        if self.wants_updates:
+            chunk = project.updates(task)
+            if task.cached:
+                chunk["__metadata__"] = {"cached": True}
+            self.put((task.machine.namespace_parts, "updates", chunk))
+        if self.wants_tasks and not task.cached:
+            self._both(task, "tasks", "task_result", project.result_payload(task))
+
+    def task_failed(self, task: Task) -> None:
+        """A task failed for good."""
+        if self.wants_tasks:
+            self._both(task, "tasks", "task_result", project.result_payload(task))
+
+    def task_paused(self, task: Task) -> None:
+        """A task waits for a person."""
+        machine = task.machine
+        asked = tuple(task.interrupts or ())
+        if self.wants_updates:
+            self.put((machine.namespace_parts, "updates", {INTERRUPT: asked}))
+        if self.wants_values:
+            state = machine.output()
+            shown = {**state, INTERRUPT: asked} if isinstance(state, dict) else {INTERRUPT: asked}
+            self.put((machine.namespace_parts, "values", shown))
+        if self.wants_tasks and not task.restored:
+            self._both(task, "tasks", "task_result", project.result_payload(task))
+
+    def breakpoint(self, machine: Machine) -> None:
+        """The run stops before or after a node, as it was told to."""
+        if self.wants_updates:
+            self.put((machine.namespace_parts, "updates", {INTERRUPT: ()}))
+
+    def checkpoint(self, machine: Machine, tasks: Sequence[Task]) -> None:
+        """A checkpoint was made; `tasks` are those that it is about to run."""
+        if self.wants_checkpoints:
+            payload = project.checkpoint_payload(machine, tasks)
+            if "checkpoints" in self.modes:
+                self.put((machine.namespace_parts, "checkpoints", payload))
+            if self.wants_debug:
+                self._debug(machine, "checkpoint", payload, payload["metadata"]["step"])
+
+    def _both(self, task: Task, mode: str, kind: str, payload: dict[str, Any]) -> None:
+        machine = task.machine
+        if mode in self.modes:
+            self.put((machine.namespace_parts, mode, payload))
+        if self.wants_debug:
+            self._debug(machine, kind, payload, machine.step)
+
+    def _debug(self, machine: Machine, kind: str, payload: dict[str, Any], step: int) -> None:
+        event = {"step": step, "timestamp": self.stamp(), "type": kind, "payload": payload}
+        self.put((machine.namespace_parts, "debug", event))
+
+
+def joined(first: Sink | None, second: Sink | None) -> Sink | None:
+    """One sink that serves two consumers: a nested graph's own stream and its parent's."""
+    if first is None or second is None:
+        return first or second
+
+    def put(event: Event) -> None:
+        if event[1] in first.modes:
+            first.put(event)
+        if event[1] in second.modes:
+            second.put(event)
+
+    return Sink(first.modes | second.modes, put, first.stamp)
+
+
+def _sends_first(task: Task) -> bool:
+    return task.index < 0
