@@ -155,7 +155,7 @@ def memory_of_steps(bench: Bench, engine: Engine) -> float:
 def slow_saver(engine: Engine) -> Any:
     """A saver that takes 2 ms for everything and keeps nothing."""
 
-    class Slow(engine.BaseCheckpointSaver):  # type: ignore[misc]
+    class Slow(engine.BaseCheckpointSaver):  # type: ignore[misc, name-defined]
         def get_tuple(self, config: Any) -> None:
             return None
 
