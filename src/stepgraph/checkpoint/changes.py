@@ -1,0 +1,102 @@
+"""What one superstep changed: the form in which the engine hands a checkpoint to a saver that stores by difference.
+
+Cost follows what changed: a `StepChanges` names the channels that got a new version, not the whole state. It is made
+once a superstep, so it is a plain slotted object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from stepgraph.values.missing import MISSING
+
+__all__ = ("StepChanges", "TaskWrites", "Version", "add_returned")
+
+Version: TypeAlias = str | int | float
+TaskWrites: TypeAlias = tuple[str, str, Sequence[tuple[str, Any]]]
+"""Task id, task path, and the task's writes as (channel, value)."""
+
+
+class StepChanges:
+    """The difference between a checkpoint and the stored one before it.
+
+    Args:
+        id: The id of the checkpoint to be stored. It must be greater than `parent_id`.
+        parent_id: The stored checkpoint it differs from; `None` if it is complete in itself.
+        ts: When it was made: ISO 8601 with a zone.
+        values: Channel to value, for every changed channel that now holds one. The saver reads them before it returns
+            and keeps references to lists and dicts that it may compare with later.
+        versions: Channel to version, for every changed channel. One that is not in `values` now holds nothing.
+        seen: Node to its complete map of seen versions, for the nodes whose map changed.
+        updated: The names of the channels that the superstep's tasks wrote.
+        writes: What the tasks wrote that finished against `parent_id` and whose writes were not stored by `put_writes`.
+            They are stored in the same transaction, as pending writes of `parent_id`.
+        returned: `id()` of the objects that nodes returned since the last stored step, down to the elements of the
+            lists, tuples and dicts they returned: such an object may have been changed in place, so it is compared by
+            content. `None` if that is not known: then every object is.
+        expected_head: The id of the checkpoint that must still be the newest of this thread and namespace; `None` if
+            there must be none; `MISSING` not to check.
+        run_id: The run that stores it.
+    """
+
+    __slots__ = (
+        "expected_head",
+        "id",
+        "parent_id",
+        "returned",
+        "run_id",
+        "seen",
+        "ts",
+        "updated",
+        "values",
+        "versions",
+        "writes",
+    )
+
+    def __init__(  # one parameter a field, all by keyword
+        self,
+        *,
+        id: str,
+        parent_id: str | None,
+        ts: str,
+        values: dict[str, Any],
+        versions: dict[str, Version],
+        seen: dict[str, dict[str, Version]],
+        updated: list[str] | None,
+        writes: Sequence[TaskWrites] = (),
+        returned: set[int] | None = None,
+        expected_head: Any = MISSING,
+        run_id: str | None = None,
+    ) -> None:
+        self.id = id
+        self.parent_id = parent_id
+        self.ts = ts
+        self.values = values
+        self.versions = versions
+        self.seen = seen
+        self.updated = updated
+        self.writes = writes
+        self.returned = returned
+        self.expected_head = expected_head
+        self.run_id = run_id
+
+
+_IMMUTABLE = frozenset((str, int, float, bool, type(None), bytes, complex))
+
+
+def add_returned(returned: set[int], value: Any) -> None:
+    """Note in `returned` that a node handed back `value`.
+
+    Args:
+        returned: The set of ids to add to.
+        value: What the node wrote to one channel.
+    """
+    kind = type(value)
+    if kind in _IMMUTABLE:
+        return
+    returned.add(id(value))
+    if kind is list or kind is tuple:
+        returned.update(map(id, value))
+    elif kind is dict:
+        returned.update(map(id, value.values()))
