@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Self
 
 from stepgraph.channels.base import BaseChannel, Value
-from stepgraph.channels.fold import overwrite_of, overwritten
+from stepgraph.channels.fold import overwritten
 from stepgraph.values.missing import MISSING
 
 __all__ = ("AnyValue",)
@@ -49,7 +49,7 @@ class AnyValue(Generic[Value], BaseChannel[Value, Value, Value]):
             self.value = MISSING
             return changed
         value = overwritten(self.key, values)
-        self.value = overwrite_of(values[-1])[1] if value is MISSING else value
+        self.value = values[-1] if value is MISSING else value
         return True
 
     def get(self) -> Value:

@@ -79,6 +79,12 @@ class DeltaChannel(Generic[Value], BaseChannel[Value, Any, Any]):
         """A new empty value of the type, `MISSING` if it has none."""
         return empty_value(self.typ)
 
+    def copy(self) -> Self:
+        """A channel of the same state, which may be none."""
+        channel = self.from_checkpoint(self.value)
+        channel.value = self.value
+        return channel
+
     def from_checkpoint(self, checkpoint: Any) -> Self:
         """A channel like this one with a stored value."""
         channel = self.__class__(self.reducer, self.typ, snapshot_frequency=self.snapshot_frequency)

@@ -31,9 +31,10 @@ def overwrite_of(value: Any) -> tuple[bool, Any]:
         >>> overwrite_of({"__overwrite__": 1}), overwrite_of([2])
         ((True, 1), (False, [2]))
     """
-    if isinstance(value, Overwrite):
+    kind = type(value)
+    if kind is Overwrite:
         return True, value.value
-    if isinstance(value, dict) and len(value) == 1 and OVERWRITE in value:
+    if kind is dict and len(value) == 1 and OVERWRITE in value:
         return True, value[OVERWRITE]
     return False, value
 
@@ -47,30 +48,37 @@ def overwritten(key: str, writes: Sequence[Any]) -> Any:
     found: Any = MISSING
     for write in writes:
         kind = type(write)
-        if kind is Overwrite or kind is dict or isinstance(write, (Overwrite, dict)):
-            is_overwrite, value = overwrite_of(write)
-            if is_overwrite:
-                if found is not MISSING:
-                    raise InvalidUpdateError(
-                        f"At key {key!r}: Can receive only one Overwrite value per super-step. Let one node overwrite"
-                        " it, or let them run in different steps.",
-                        key=key,
-                        code=ErrorCode.INVALID_CONCURRENT_GRAPH_UPDATE,
-                    )
-                found = value
+        if kind is Overwrite or (kind is dict and len(write) == 1 and OVERWRITE in write):
+            if found is not MISSING:
+                raise InvalidUpdateError(
+                    f"At key {key!r}: Can receive only one Overwrite value per super-step. Let one node overwrite it, or"
+                    " let them run in different steps.",
+                    key=key,
+                    code=ErrorCode.INVALID_CONCURRENT_GRAPH_UPDATE,
+                )
+            found = write.value if kind is Overwrite else write[OVERWRITE]
     return found
+
+
+def only_value(key: str, writes: Sequence[Any]) -> Any:
+    """The value that the writes of a step give a plain field.
+
+    Raises:
+        InvalidUpdateError: There are several, and not exactly one of them is an `Overwrite`.
+    """
+    value = overwritten(key, writes)
+    if value is not MISSING:
+        return value
+    if len(writes) != 1:
+        raise conflict(key)
+    return writes[0]
 
 
 def last_value(key: str) -> Fold:
     """Make the fold of a plain field."""
 
     def fold(base: Any, writes: Sequence[Any], memo: dict[str, Any]) -> Any:
-        if len(writes) == 1:
-            return overwrite_of(writes[0])[1]
-        value = overwritten(key, writes)
-        if value is MISSING:
-            raise conflict(key)
-        return value
+        return only_value(key, writes)
 
     return fold
 

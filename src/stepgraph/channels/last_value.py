@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Self
 
 from stepgraph.channels.base import BaseChannel, Fold, Value
-from stepgraph.channels.fold import last_value
+from stepgraph.channels.fold import last_value, only_value, overwritten
 from stepgraph.values.missing import MISSING
 
 __all__ = ("LastValue", "LastValueAfterFinish")
@@ -47,7 +47,7 @@ class LastValue(Generic[Value], BaseChannel[Value, Value, Value]):
         """Take the write of a step."""
         if not values:
             return False
-        self.value = last_value(self.key)(self.value, values, {})
+        self.value = only_value(self.key, values)
         return True
 
     def get(self) -> Value:
@@ -112,8 +112,9 @@ class LastValueAfterFinish(Generic[Value], BaseChannel[Value, Value, tuple[Value
         """Take the last of a step's writes, and hide it."""
         if not values:
             return False
+        value = overwritten(self.key, values)
         self.finished = False
-        self.value = values[-1]
+        self.value = values[-1] if value is MISSING else value
         return True
 
     def consume(self) -> bool:

@@ -7,7 +7,7 @@ by value, copy, and pickle.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeVar, final
 
 from stepgraph.values.missing import MISSING, Missing
 from stepgraph.values.names import NS_SEP, ROOT
@@ -187,6 +187,7 @@ def annotated_fields(cls: type) -> list[str]:
     return list(names)
 
 
+@final
 class Overwrite(Record):
     """Replace a field's value instead of folding into it; other writes of the step to that field are dropped.
 

@@ -16,9 +16,8 @@ from stepgraph.values.record import FrozenRecord, set_slot
 from stepgraph.values.snapshots import StateSnapshot
 
 if TYPE_CHECKING:
-    from stepgraph.config import RunnableConfig
-
     from stepgraph.checkpoint.base import CheckpointMetadata
+    from stepgraph.config import RunnableConfig
 
 StateT = TypeVar("StateT")
 OutputT = TypeVar("OutputT")

@@ -49,20 +49,21 @@ _FINAL = (
 
 
 def _http_status(exc: Exception) -> int | None:
-    """The status code of an HTTP error of `httpx` or `requests`, if it is one."""
-    httpx = sys.modules.get("httpx")
-    if httpx is not None and isinstance(exc, httpx.HTTPStatusError):
-        return int(exc.response.status_code)
-    requests = sys.modules.get("requests")
-    if requests is not None and isinstance(exc, requests.HTTPError) and exc.response is not None:
-        return int(exc.response.status_code)
+    """The status code of an HTTP error of `httpx` or `requests`, if it is one and has one."""
+    for library, name in (("httpx", "HTTPStatusError"), ("requests", "HTTPError")):
+        module = sys.modules.get(library)
+        if module is not None and isinstance(exc, getattr(module, name)):
+            response = getattr(exc, "response", None)
+            return None if response is None else int(response.status_code)
     return None
 
 
 def _is_request_error(exc: Exception) -> bool:
-    """Whether `requests` raised it (its errors are `OSError`s, but mostly of the network)."""
+    """Whether `requests` lost a connection, or got no proper answer. All its errors are `OSError`s, which else are final."""
     requests = sys.modules.get("requests")
-    return requests is not None and isinstance(exc, requests.HTTPError)
+    return requests is not None and isinstance(
+        exc, (requests.ConnectionError, requests.Timeout, requests.HTTPError)
+    )
 
 
 class RetryPolicy(NamedTuple):

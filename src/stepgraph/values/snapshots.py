@@ -11,7 +11,6 @@ from stepgraph.values.record import FrozenRecord, set_slot
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointMetadata
     from stepgraph.config import RunnableConfig
-
     from stepgraph.values.commands import Interrupt
     from stepgraph.values.policies import CacheKey, RetryPolicy, TimeoutPolicy
 
