@@ -11,11 +11,10 @@ aliases say) and so coerces. Reading gives the attributes as they are, nested ob
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from functools import lru_cache
-from typing import Any, Final, get_origin
+from typing import Any, get_origin
 
-from stepgraph.channels.last_value import LastValue
-from stepgraph.schema.fields import FieldSpec, parse_schema, schema_name
+from stepgraph.schema.declared import DeclaredField, cached_by_schema, declared_fields, schema_name
+from stepgraph.schema.fields import folds_writes
 from stepgraph.schema.kinds import is_schema_class, kind_of
 from stepgraph.values.missing import MISSING
 
@@ -23,9 +22,8 @@ __all__ = ["fields_of", "is_schema_class", "mapper_for"]
 
 Mapper = Callable[[dict[str, Any]], Any]
 
-_CACHED_CLASSES: Final = 1024
 
-
+@cached_by_schema
 def mapper_for(schema: Any) -> Mapper | None:
     """How a node's input is built from a state dict.
 
@@ -36,26 +34,12 @@ def mapper_for(schema: Any) -> Mapper | None:
         A function from the dict to the object, the same for the same schema; `None` where the node gets the dict
         (TypedDicts) or the bare value (a state of one value).
     """
-    try:
-        return _mapper_cached(schema)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
-        return _make_mapper(schema)
-
-
-def _make_mapper(schema: Any) -> Mapper | None:
     kind = kind_of(schema)
     if kind == "pydantic":
         return ModelBuilder(schema)
     if kind == "dataclass":
         return DataclassBuilder(schema)
-    if kind == "class":
-        return ClassBuilder(schema)
-    return None
-
-
-_mapper_cached = lru_cache(maxsize=_CACHED_CLASSES)(_make_mapper)
+    return ClassBuilder(schema) if kind == "class" else None
 
 
 class ModelBuilder:
@@ -145,8 +129,7 @@ def fields_of(value: Any, given_only: bool = False, reducers: Container[str] = (
         Name to value (attributes that are not set are left out), or `None` when it is no such instance; a dict, a
         LangChain message and a class itself are none.
     """
-    cls: Any = type(value)
-    reader = _reader_of(cls)
+    reader = _reader_of(type(value))
     if reader is None:
         return None
     return reader.read_given(value, reducers) if given_only else reader.read(value)
@@ -155,15 +138,16 @@ def fields_of(value: Any, given_only: bool = False, reducers: Container[str] = (
 class InstanceReader:
     """Reads the fields of instances of one class."""
 
-    __slots__ = ("specs",)
+    __slots__ = ("fields", "folding")
 
-    def __init__(self, specs: dict[str, FieldSpec]) -> None:
-        self.specs = specs
+    def __init__(self, fields: dict[str, DeclaredField]) -> None:
+        self.fields = fields
+        self.folding = frozenset(name for name, field in fields.items() if folds_writes(field.annotation))
 
     def read(self, value: Any) -> dict[str, Any]:
         """All attributes that are set."""
-        found = {name: getattr(value, name, MISSING) for name in self.specs}
-        if MISSING in found.values():
+        found = {name: getattr(value, name, MISSING) for name in self.fields}
+        if any(held is MISSING for held in found.values()):
             return {name: held for name, held in found.items() if held is not MISSING}
         return found
 
@@ -173,22 +157,16 @@ class InstanceReader:
             name: held
             for name, held in self.read(value).items()
             if not (
-                (name in reducers or folds_writes(self.specs[name]))
-                and is_declared_default(self.specs[name], held)
+                (name in self.folding or name in reducers) and is_declared_default(self.fields[name], held)
             )
         }
 
 
-def folds_writes(spec: FieldSpec) -> bool:
-    """Is it a field with a channel of its own, for which a write is more than the new value?"""
-    return type(spec.channel) is not LastValue
-
-
-def is_declared_default(spec: FieldSpec, held: Any) -> bool:
+def is_declared_default(field: DeclaredField, held: Any) -> bool:
     """Does a field hold what its class declares as its default?"""
-    if not spec.has_default:
+    if not field.has_default:
         return False
-    default = spec.make_default()
+    default = field.make_default()
     if held is default:
         return True
     try:
@@ -197,8 +175,8 @@ def is_declared_default(spec: FieldSpec, held: Any) -> bool:
         return False
 
 
-@lru_cache(maxsize=_CACHED_CLASSES)
-def _reader_of(cls: type) -> InstanceReader | None:
+@cached_by_schema
+def _reader_of(cls: Any) -> InstanceReader | None:
     if issubclass(cls, dict) or not is_schema_class(cls):
         return None
-    return InstanceReader(parse_schema(cls).fields)
+    return InstanceReader(declared_fields(cls))

@@ -10,26 +10,27 @@ resolved itself. So the metadata comes from the body and, where the two differ, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from stepgraph.schema.annotations import class_hints, metadata_of
+from stepgraph.schema.declared import DeclaredField
 from stepgraph.values.missing import MISSING
 
 __all__ = ["read_fields"]
 
-FieldParts = tuple[str, Any, Any, Callable[[], Any] | None]
 
-
-def read_fields(model: Any) -> Iterator[FieldParts]:
-    """Name, annotation, default (or `MISSING`) and default factory (or `None`) of every field of a model."""
+def read_fields(model: Any) -> dict[str, DeclaredField]:
+    """Every field of a model, by its name and not its alias."""
     if not model.__pydantic_complete__:
         model.model_rebuild(raise_errors=False)
     hints = _hints_in_order(model)
+    fields: dict[str, DeclaredField] = {}
     for name, info in model.model_fields.items():
         annotation = _annotation(info, hints.get(name, MISSING))
         default, factory = _default_of(info)
-        yield name, annotation, default, factory
+        fields[name] = DeclaredField(name, annotation, model, default, factory, info.is_required())
+    return fields
 
 
 def _hints_in_order(model: Any) -> dict[str, Any]:

@@ -12,23 +12,22 @@ typed dict that holds this field, preceded by the other fields' values unchecked
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
-from stepgraph.schema.fields import schema_name
+from stepgraph.schema.declared import cached_by_schema, schema_name
 from stepgraph.schema.kinds import is_pydantic_model
 
 __all__ = ["FieldValidator", "validator_for"]
 
-_CACHED_MODELS: Final = 1024
 _LONGEST_VALUE: Final = 200
 
 Check = Callable[[dict[str, Any]], Any]
 
 
+@cached_by_schema
 def validator_for(schema: Any) -> FieldValidator | None:
     """The validator of a schema's fields; `None` where the schema is no Pydantic model and so checks nothing."""
-    return _validator_of(schema) if is_pydantic_model(schema) else None
+    return FieldValidator(schema) if is_pydantic_model(schema) else None
 
 
 class FieldValidator:
@@ -69,11 +68,6 @@ class FieldValidator:
                 "Nothing of this step was written; correct what writes the field, or declare the type it writes."
             )
             raise
-
-
-@lru_cache(maxsize=_CACHED_MODELS)
-def _validator_of(model: Any) -> FieldValidator:
-    return FieldValidator(model)
 
 
 def _shortened(value: Any) -> str:

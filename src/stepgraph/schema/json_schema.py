@@ -1,0 +1,89 @@
+"""Schemas shown to the outside: as a JSON schema, and as a Pydantic model.
+
+Rules of this file: the public questions only. Pydantic answers where it is installed and can; else `describe` does,
+with the same shape.
+
+Theory: the schema of a graph's input or output is named after the graph where the class brings no name that is meant
+for readers: bare types and dataclasses get the graph's name, TypedDicts and models keep their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepgraph.schema.adapters import adapter_for, load_pydantic, portable
+from stepgraph.schema.declared import declared_fields, schema_name
+from stepgraph.schema.describe import JsonSchema, describe
+from stepgraph.schema.kinds import is_pydantic_model, kind_of
+
+__all__ = ["json_schema_of", "named_json_schema", "pydantic_model_for"]
+
+
+def json_schema_of(schema: Any) -> JsonSchema:
+    """The JSON schema of a class or type.
+
+    A type that has no JSON form is described as "anything".
+
+    >>> json_schema_of(int)
+    {'type': 'integer'}
+    """
+    adapter = adapter_for(schema) if kind_of(schema) != "class" else None
+    if adapter is None:
+        return describe(schema)
+    described: JsonSchema = adapter.json_schema(schema_generator=_generator())
+    return described
+
+
+def named_json_schema(schema: Any, name: str) -> JsonSchema:
+    """The JSON schema of a graph's input or output.
+
+    Args:
+        schema: the input or output schema.
+        name: what it is called where the class has no name for readers: the graph's name with `Input` or `Output`.
+    """
+    described = dict(json_schema_of(schema))
+    kind = kind_of(schema)
+    if kind == "root":
+        described.update(title=name, default=None)
+    elif kind in ("dataclass", "class"):
+        described["title"] = name
+        described.pop("description", None)
+    return described
+
+
+def pydantic_model_for(schema: Any, name: str) -> Any:
+    """A Pydantic model that validates values of a schema.
+
+    Args:
+        schema: the input or output schema; a Pydantic model is its own answer.
+        name: the model's name.
+
+    Returns:
+        The model; for a dataclass, TypedDict or bare type one with a single `root`.
+
+    Raises:
+        ImportError: Pydantic is not installed.
+    """
+    if is_pydantic_model(schema):
+        return schema
+    pydantic = load_pydantic()
+    if pydantic is None:
+        raise ImportError(
+            f"The model of {schema_name(schema)} needs Pydantic, which is not installed. "
+            'Install it with: pip install "stepgraph[pydantic]". The JSON schema can be had without it.'
+        )
+    config = pydantic.ConfigDict(arbitrary_types_allowed=True)
+    if kind_of(schema) == "class":
+        fields = {
+            field: (spec.annotation, spec.make_default() if spec.has_default else ...)
+            for field, spec in declared_fields(schema).items()
+        }
+        return pydantic.create_model(name, __config__=config, **fields)
+    base: Any = type(name, (pydantic.RootModel,), {"model_config": config, "__module__": __name__})
+    return pydantic.create_model(name, __base__=base, root=(portable(schema), ...))
+
+
+def _generator() -> Any:
+    from stepgraph.schema.pydantic_json import LenientJsonSchema
+
+    return LenientJsonSchema
