@@ -1,0 +1,54 @@
+"""Documents keep their word: links lead somewhere, and Python blocks print what the block after them shows.
+
+A block marked `python` is run; all blocks of one document share one namespace, in order. If the next block is marked `text`,
+it is what the Python block printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
+BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_links_lead_to_files(document: Path) -> None:
+    text = BLOCK.sub("", document.read_text(encoding="utf-8"))
+    local = [
+        link.split("#")[0] for link in LINK.findall(text) if not link.startswith(("http", "#", "mailto:"))
+    ]
+    assert [link for link in local if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "document", [d for d in DOCUMENTS if any(kind == "python" for kind, _ in blocks(d))], ids=name
+)
+def test_code_prints_what_is_shown(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__document__"}
+    found = blocks(document)
+    for position, (kind, code) in enumerate(found):
+        if kind != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, f"{name(document)} block {position + 1}", "exec"), namespace)
+        if position + 1 < len(found) and found[position + 1][0] == "text":
+            assert printed.getvalue() == found[position + 1][1]
