@@ -10,7 +10,9 @@ them: their class and their state.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 _ATOMS = (str, int, float, complex, bool, bytes, type(None))
@@ -58,11 +60,12 @@ def canonical(value: Any, above: list[int]) -> bytes:
 def _content(value: Any, kind: type, above: list[int]) -> bytes:
     if kind in (list, tuple):
         return b"".join([canonical(item, above) for item in value])
-    if kind in (set, frozenset):
-        return b"".join(sorted([canonical(item, above) for item in value]))
+    if isinstance(value, set | frozenset):
+        attributes = _pairs(getattr(value, "__dict__", {}), above)
+        return b"".join(sorted([canonical(item, above) for item in value])) + attributes
     if kind is dict:
         return _pairs(value, above)
-    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+    if kind is FunctionType or isinstance(value, type):
         return _global(value)
     if hasattr(value, "model_dump") and isinstance(getattr(value, "__dict__", None), dict):
         extra = getattr(value, "__pydantic_extra__", None) or {}
@@ -89,7 +92,8 @@ def _reduced(value: Any, above: list[int]) -> bytes:
     parts = [*reduced, None, None, None, None][:5]
     items, pairs = parts[3], parts[4]
     parts[3] = None if items is None else list(items)
-    parts[4] = None if pairs is None else dict(pairs)
+    if pairs is not None:
+        parts[4] = list(pairs) if isinstance(value, OrderedDict) else dict(pairs)
     return b"".join([canonical(part, above) for part in parts])
 
 
