@@ -21,7 +21,7 @@ _CONCRETE: Final[dict[Any, type]] = {
     abc.Mapping: dict,
     abc.MutableMapping: dict,
 }
-_WITHOUT_EMPTY: Final = (object, NoneType, None)
+_WITHOUT_EMPTY: Final = (object, NoneType, UnionType, None)
 _QUALIFIERS: Final = ("Required", "NotRequired", "ReadOnly")
 _CONTAINERS: Final = (list, dict, set, frozenset, tuple, abc.Collection)
 
