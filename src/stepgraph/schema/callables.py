@@ -55,8 +55,10 @@ _KIND_OF_NAME: Final[dict[str, InjectedKind]] = {
     "previous": "previous",
 }
 _TYPE_NAME: Final = re.compile(r"\b(" + "|".join(_KIND_OF_TYPE) + r")\b")
+_TRANSPARENT: Final = re.compile(r"\b(Optional|Union|Annotated)\[")
 _TYPE_HOMES: Final = ("stepgraph", "langgraph", "langchain_core")
 _WRITER_TYPE: Final = Callable[[Any], None]
+_MARKS: Final = {ParameterKind.VARIABLE_POSITIONAL: "*", ParameterKind.VARIABLE_KEYWORD: "**"}
 
 
 def state_parameter_of(action: Any) -> ParameterSpec | None:
@@ -130,11 +132,8 @@ def _injected_kind(parameter: ParameterSpec) -> InjectedKind | None:
 
 
 def _kind_of_annotation(parameter: ParameterSpec, written: Any) -> InjectedKind | None:
-    if (
-        isinstance(written, str)
-        and (match := _TYPE_NAME.search(written))
-        and "[" not in written[: match.start()]
-    ):
+    match = _TYPE_NAME.search(written) if isinstance(written, str) else None
+    if match is not None and "[" not in _TRANSPARENT.sub("", match.string[: match.start()]):
         return _KIND_OF_TYPE[match.group()]
     hint = bare_type(parameter.resolved_annotation())
     for option in _options(hint):
@@ -290,10 +289,17 @@ def describe_parameters(action: Callable[..., Any]) -> str:
     signature = signature_of(action)
     if signature is None:
         return "..."
-    marks = {ParameterKind.VARIABLE_POSITIONAL: "*", ParameterKind.VARIABLE_KEYWORD: "**"}
-    return ", ".join(
-        marks.get(parameter.kind, "") + parameter.name + ("=..." if parameter.optional else "")
-        if parameter.kind not in marks
-        else marks[parameter.kind] + parameter.name
-        for parameter in signature.free()
-    )
+    shown = []
+    starred = False
+    for parameter in signature.free():
+        if parameter.kind is ParameterKind.KEYWORD_ONLY and not starred:
+            shown.append("*")
+        starred = starred or parameter.kind in (ParameterKind.VARIABLE_POSITIONAL, ParameterKind.KEYWORD_ONLY)
+        shown.append(_shown_parameter(parameter))
+    return ", ".join(shown)
+
+
+def _shown_parameter(parameter: ParameterSpec) -> str:
+    if parameter.kind in _MARKS:
+        return _MARKS[parameter.kind] + parameter.name
+    return f"{parameter.name}=..." if parameter.optional else parameter.name

@@ -109,7 +109,9 @@ def _checked_union(hint: Any, value: Any, faults: Faults) -> Any:
         checked = _checked(option, value, attempt)
         if not attempt.found:
             return checked
-    return faults.add(" or ".join(schema_name(option) for option in options), value)
+    return faults.add(
+        " or ".join("None" if option is NoneType else schema_name(option) for option in options), value
+    )
 
 
 def _checked_enum(target: type[Enum], value: Any, faults: Faults) -> Any:

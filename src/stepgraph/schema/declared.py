@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_origin
 
 from stepgraph.schema.annotations import bare_type, class_hints
 from stepgraph.schema.kinds import is_typed_dict, kind_of
@@ -112,15 +112,16 @@ def declared_fields(schema: Any) -> dict[str, DeclaredField]:
 
         return read_fields(schema)
     hints = class_hints(schema)
+    cls = get_origin(schema) or schema
     if kind == "dataclass":
-        return _dataclass_fields(schema, hints)
-    if is_typed_dict(cls := getattr(schema, "__origin__", schema)):
+        return _dataclass_fields(cls, hints)
+    if is_typed_dict(cls):
         return {
             name: DeclaredField(name, hint, schema, required=name in cls.__required_keys__)
             for name, hint in hints.items()
         }
     return {
-        name: DeclaredField(name, hint, schema, _class_default(schema, name)) for name, hint in hints.items()
+        name: DeclaredField(name, hint, schema, _class_default(cls, name)) for name, hint in hints.items()
     }
 
 

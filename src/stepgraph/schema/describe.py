@@ -147,7 +147,7 @@ class SchemaWriter:
         described = self.describe(field.annotation)
         if "$ref" not in described:
             described["title"] = title_of(field.name)
-        default = field.make_default()
+        default = field.default.value if isinstance(field.default, Enum) else field.default
         if isinstance(default, (str, int, float, bool, list, dict, NoneType)):
             described["default"] = default
         return described

@@ -48,6 +48,7 @@ def named_json_schema(schema: Any, name: str) -> JsonSchema:
     elif kind in ("dataclass", "class"):
         described["title"] = name
         described.pop("description", None)
+        described["properties"] = _with_made_defaults(schema, described.get("properties", {}))
     return described
 
 
@@ -81,6 +82,18 @@ def pydantic_model_for(schema: Any, name: str) -> Any:
         return pydantic.create_model(name, __config__=config, **fields)
     base: Any = type(name, (pydantic.RootModel,), {"model_config": config, "__module__": __name__})
     return pydantic.create_model(name, __base__=base, root=(portable(schema), ...))
+
+
+def _with_made_defaults(schema: Any, properties: JsonSchema) -> JsonSchema:
+    """Who fills in a form of a graph's input also sees the defaults that a factory makes."""
+    shown = dict(properties)
+    for name, field in declared_fields(schema).items():
+        if field.default_factory is None or name not in shown or "default" in shown[name]:
+            continue
+        default = field.make_default()
+        if isinstance(default, (str, int, float, bool, list, dict)):
+            shown[name] = {"default": default, **shown[name]}
+    return shown
 
 
 def _generator() -> Any:

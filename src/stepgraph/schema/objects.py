@@ -10,6 +10,7 @@ aliases say) and so coerces. Reading gives the attributes as they are, nested ob
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Container
 from typing import Any, get_origin
 
@@ -45,19 +46,37 @@ def mapper_for(schema: Any) -> Mapper | None:
 class ModelBuilder:
     """Builds a Pydantic model by field name; a refusal is Pydantic's own `ValidationError`, with a note."""
 
-    __slots__ = ("model", "options")
+    __slots__ = ("aliases", "model", "options")
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        aliased = any(field.validation_alias is not None for field in model.model_fields.values())
-        self.options: dict[str, Any] = {"by_name": True} if aliased else {}
+        aliased = {
+            name: field for name, field in model.model_fields.items() if field.validation_alias is not None
+        }
+        by_name = _validates_by_name() if aliased else False
+        self.options: dict[str, Any] = {"by_name": True} if by_name else {}
+        self.aliases: dict[str, str] = {}
+        if not by_name:
+            self.aliases = {
+                name: field.validation_alias
+                for name, field in aliased.items()
+                if isinstance(field.validation_alias, str)
+            }
 
     def __call__(self, values: dict[str, Any]) -> Any:
+        if self.aliases:
+            values = {self.aliases.get(name, name): value for name, value in values.items()}
         try:
             return self.model.model_validate(values, **self.options)
         except ValueError as error:
             error.add_note(_building(self.model, values))
             raise
+
+
+def _validates_by_name() -> bool:
+    """Can Pydantic be told to go by field names (from 2.11)? Before, plain aliases are put in their place."""
+    major, minor = sys.modules["pydantic"].VERSION.split(".")[:2]
+    return (int(major), int(minor)) >= (2, 11)
 
 
 class DataclassBuilder:
