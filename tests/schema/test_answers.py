@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepgraph.schema.adapters import load_pydantic
-from stepgraph.schema.answers import answer_json_schema, check_answer
 from stepgraph.schema.check import check_value
+from stepgraph.schema.json_schema import answer_json_schema, check_answer
 
 Count = NewType("Count", int)
 

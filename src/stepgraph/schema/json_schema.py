@@ -1,7 +1,7 @@
-"""Schemas shown to the outside: as a JSON schema, and as a Pydantic model.
+"""Schemas towards the outside: shown as a JSON schema or a Pydantic model, and used to check what people answer.
 
-Rules of this file: the public questions only. Pydantic answers where it is installed and can; else `describe` does,
-with the same shape.
+Rules of this file: the public questions only. Pydantic answers where it is installed and can; else `describe` and
+`check` of this package do, in the same shape.
 
 Theory: the schema of a graph's input or output is named after the graph where the class brings no name that is meant
 for readers: bare types and dataclasses get the graph's name, TypedDicts and models keep their own.
@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from stepgraph.schema.adapters import adapter_for, load_pydantic, portable
+from stepgraph.schema.check import check_value
 from stepgraph.schema.declared import declared_fields, schema_name
 from stepgraph.schema.describe import JsonSchema, describe
 from stepgraph.schema.kinds import is_pydantic_model, kind_of
 
-__all__ = ["json_schema_of", "named_json_schema", "pydantic_model_for"]
+__all__ = ["answer_json_schema", "check_answer", "json_schema_of", "named_json_schema", "pydantic_model_for"]
 
 
 def json_schema_of(schema: Any) -> JsonSchema:
@@ -82,6 +83,33 @@ def pydantic_model_for(schema: Any, name: str) -> Any:
         return pydantic.create_model(name, __config__=config, **fields)
     base: Any = type(name, (pydantic.RootModel,), {"model_config": config, "__module__": __name__})
     return pydantic.create_model(name, __base__=base, root=(portable(schema), ...))
+
+
+def check_answer(response_schema: Any, value: Any) -> Any:
+    """Check an answer.
+
+    Args:
+        response_schema: a Pydantic model, TypedDict, dataclass or any other type; `None` and a JSON schema take
+            every answer.
+        value: the answer.
+
+    Returns:
+        The answer as the schema has it: an instance of the class, a dict for a TypedDict.
+
+    Raises:
+        ValueError: the answer does not fit; with Pydantic it is its `ValidationError`.
+    """
+    if response_schema is None or isinstance(response_schema, dict):
+        return value
+    adapter = adapter_for(response_schema) if kind_of(response_schema) != "class" else None
+    return check_value(response_schema, value) if adapter is None else adapter.validate_python(value)
+
+
+def answer_json_schema(response_schema: Any) -> dict[str, Any] | None:
+    """How a response schema is shown to whoever asks the person: as a JSON schema."""
+    if response_schema is None or isinstance(response_schema, dict):
+        return response_schema
+    return json_schema_of(response_schema)
 
 
 def _with_made_defaults(schema: Any, properties: JsonSchema) -> JsonSchema:
