@@ -187,8 +187,11 @@ def test_models_answer_with_an_instance_and_pydantics_error() -> None:
     assert answer_json_schema(Model) == Model.model_json_schema()
 
 
+words = st.sampled_from(
+    ["", "a", "b", "1", "-2", "+3", "1.0", "1.5", "1.", "x1", "yes", "No", "TRUE", "maybe"]
+)
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-100, 100) | st.text(max_size=5),
+    st.none() | st.booleans() | st.integers(-100, 100) | st.floats(-3, 3) | words,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 )
@@ -196,7 +199,7 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_checking_twice_gives_the_same(value: Any) -> None:
-    hint = Union[int, str, None, list[Any], dict[str, Any]]
+    hint = Union[int, float, str, None, list[Any], dict[str, Any]]
     checked = check_value(hint, value)
     assert check_value(hint, checked) == checked
 
@@ -206,7 +209,7 @@ def test_the_own_checker_takes_what_pydantic_takes_of_json_forms(value: Any) -> 
     pydantic = load_pydantic()
     if pydantic is None:
         return
-    for hint in (bool, int, Optional[int], str, list[int], dict[str, str], Literal["a", 1]):
+    for hint in (bool, int, Optional[int], str, list[int], dict[str, str], float, Literal["a", "b"]):
         adapter: Any = pydantic.TypeAdapter(hint)
         try:
             expected = adapter.validate_python(value)

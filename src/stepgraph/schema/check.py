@@ -10,6 +10,7 @@ dict becomes the object that is asked for. All faults of a value are collected, 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from types import NoneType, UnionType
@@ -24,6 +25,7 @@ from stepgraph.values.missing import MISSING
 __all__ = ["check_value"]
 
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})
+_WHOLE_NUMBER: Final = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 _FALSE: Final = frozenset({"false", "f", "no", "n", "off", "0"})
 
 
@@ -191,11 +193,8 @@ def _checked_int(value: Any, faults: Faults) -> Any:
         return int(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    try:
-        if isinstance(value, str):
-            return int(value)
-    except ValueError:
-        pass
+    if isinstance(value, str) and (match := _WHOLE_NUMBER.fullmatch(value.strip())):
+        return int(match.group(1))
     return faults.add("a whole number", value)
 
 
@@ -203,12 +202,10 @@ def _checked_float(value: Any, faults: Faults) -> Any:
     if isinstance(value, (int, float)):
         return float(value)
     try:
-        if isinstance(value, str):
-            number = float(value)
-            return number if math.isfinite(number) else faults.add("a number", value)
+        number = float(value) if isinstance(value, str) else math.nan
     except ValueError:
-        pass
-    return faults.add("a number", value)
+        number = math.nan
+    return number if math.isfinite(number) else faults.add("a number", value)
 
 
 def _checked_str(value: Any, faults: Faults) -> Any:
