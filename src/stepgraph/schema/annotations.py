@@ -14,7 +14,19 @@ from __future__ import annotations
 
 import sys
 from types import CodeType, FrameType
-from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    ForwardRef,
+    Generic,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 __all__ = ["annotation_of", "bare_type", "class_hints", "metadata_of", "strip_wrappers", "substitute"]
 
@@ -95,6 +107,22 @@ def enclosing_locals(qualname: str) -> dict[str, Any]:
     return merged
 
 
+def _is_resolved(annotation: Any) -> bool:
+    """Does an annotation hold no string that has to be evaluated?"""
+    if isinstance(annotation, type):
+        return True
+    if annotation is None or isinstance(annotation, (str, ForwardRef)):
+        return False
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return True
+    if origin is Annotated:
+        return _is_resolved(annotation.__origin__)
+    if isinstance(annotation, list):  # the parameters of a Callable
+        return all(map(_is_resolved, annotation))
+    return all(map(_is_resolved, get_args(annotation)))
+
+
 def evaluate(annotation: Any, global_names: dict[str, Any], local_names: dict[str, Any], where: str) -> Any:
     """Evaluate one annotation and the forward references inside it.
 
@@ -107,6 +135,8 @@ def evaluate(annotation: Any, global_names: dict[str, Any], local_names: dict[st
     Raises:
         NameError: when the unknown name may be a reducer or a channel, so that `Any` would lose it.
     """
+    if _is_resolved(annotation):
+        return annotation
     holder = type("Holder", (), {"__annotations__": {"hint": annotation}})
     names = dict(local_names)
     unknown: list[str] = []

@@ -25,7 +25,7 @@ from stepgraph.values.missing import MISSING
 __all__ = ["check_value"]
 
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})
-_WHOLE_NUMBER: Final = re.compile(r"([+-]?[0-9]+)(\.0*)?")
+_WHOLE_NUMBER: Final = re.compile(r"([+-]?[0-9]+)(\.0+)?")
 _FALSE: Final = frozenset({"false", "f", "no", "n", "off", "0"})
 
 
@@ -182,10 +182,10 @@ def _checked_mapping(arguments: tuple[Any, ...], value: Any, faults: Faults) -> 
 def _checked_bool(value: Any, faults: Faults) -> Any:
     if isinstance(value, bool):
         return value
-    text = str(value).strip().lower() if isinstance(value, (str, int)) else ""
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    return faults.add("true or false", value)
+    if isinstance(value, (int, float)) and value in (0, 1):
+        return value == 1
+    text = value.lower() if isinstance(value, str) else ""
+    return text in _TRUE if text in _TRUE or text in _FALSE else faults.add("true or false", value)
 
 
 def _checked_int(value: Any, faults: Faults) -> Any:

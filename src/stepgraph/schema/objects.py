@@ -165,9 +165,11 @@ class InstanceReader:
 
     def read(self, value: Any) -> dict[str, Any]:
         """All attributes that are set."""
-        found = {name: getattr(value, name, MISSING) for name in self.fields}
-        if any(held is MISSING for held in found.values()):
-            return {name: held for name, held in found.items() if held is not MISSING}
+        found = {}
+        for name in self.fields:
+            held = getattr(value, name, MISSING)
+            if held is not MISSING:
+                found[name] = held
         return found
 
     def read_given(self, value: Any, reducers: Container[str]) -> dict[str, Any]:
