@@ -19,6 +19,7 @@ from stepgraph.schema.callables import (
     return_hint_of,
     state_parameter_of,
 )
+from stepgraph.schema.signatures import signature_of
 from stepgraph.values.commands import Command, Send
 
 if TYPE_CHECKING:
@@ -396,6 +397,32 @@ class TestArity:
     )
     def test_least_and_most(self, action: Any, expected: Any) -> None:
         assert positional_arity(action) == expected
+
+    @pytest.mark.parametrize(
+        "builtin",
+        [
+            operator.add,
+            operator.or_,
+            operator.itemgetter,
+            len,
+            list.__add__,
+            [].append,
+            dict.update,
+            "".join,
+            sorted,
+        ],
+    )
+    def test_builtins_tell_what_inspect_tells(self, builtin: Any) -> None:
+        from inspect import signature
+
+        try:
+            expected = list(signature(builtin).parameters)
+        except ValueError:
+            assert signature_of(builtin) is None
+        else:
+            found = signature_of(builtin)
+            assert found is not None
+            assert [parameter.name for parameter in found.parameters] == expected
 
     def test_parameters_as_a_person_writes_them(self) -> None:
         def function(a, /, b=1, *rest, c, d=2, **names): ...  # type: ignore[no-untyped-def]

@@ -312,7 +312,7 @@ def test_reading_fields_imports_no_heavy_library() -> None:
         "from typing import TypedDict, Annotated\nimport operator\n"
         "class S(TypedDict):\n    x: Annotated[list, operator.add]\n"
         "stepgraph.schema.fields.parse_schema(S)\n"
-        "heavy = {'pydantic', 'asyncio', 'sqlite3', 'logging', 'langchain_core', 'numpy'} & set(sys.modules)\n"
+        "heavy = {'pydantic', 'asyncio', 'inspect', 'dataclasses', 'sqlite3', 'logging', 'langchain_core', 'numpy'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     path = {"PYTHONPATH": ":".join(sys.path)}

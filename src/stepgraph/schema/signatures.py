@@ -11,10 +11,11 @@ signature of what it wraps; one with a signature of its own shows that, with the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 from typing import Any, Final, NamedTuple
 
 from stepgraph.schema.annotations import annotation_of, own_annotations
@@ -23,6 +24,7 @@ __all__ = ["ParameterKind", "ParameterSpec", "Signature", "signature_of", "under
 
 _HAS_VARIABLE_POSITIONAL: Final = 0x04
 _HAS_VARIABLE_KEYWORD: Final = 0x08
+_SIMPLE_SIGNATURE: Final = re.compile(r"\((\$?\w+(=[\w.+-]+)?|/|, ?)*\)")
 
 
 class ParameterKind(Enum):
@@ -218,7 +220,35 @@ def _after(parameters: list[ParameterSpec], positional: int) -> list[ParameterSp
     return left
 
 
+def _builtin_parameters(action: Any) -> list[ParameterSpec] | None:
+    """The parameters of a builtin from its text signature, `None` where that is missing or not simple.
+
+    `operator.add` and its like are the most common reducers, and should not cost the import of `inspect`.
+    """
+    if not isinstance(action, (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)):
+        return None
+    text = getattr(action, "__text_signature__", None)
+    if not text or not _SIMPLE_SIGNATURE.fullmatch(text):
+        return None
+    names = [name.strip() for name in text[1:-1].split(",") if name.strip()]
+    positional_only = names.index("/") if "/" in names else 0
+    found: list[ParameterSpec] = []
+    for index, written in enumerate(names):
+        name = written.partition("=")[0]
+        is_bound = name.startswith("$") and isinstance(action, BuiltinFunctionType)
+        if name == "/" or is_bound:
+            continue
+        kind = (
+            ParameterKind.POSITIONAL_ONLY if index < positional_only else ParameterKind.POSITIONAL_OR_KEYWORD
+        )
+        found.append(ParameterSpec(name.lstrip("$"), kind, "=" in written, None, name.lstrip("$")))
+    return found
+
+
 def _inspected(action: Any, positional: int, bound: frozenset[str]) -> Signature | None:
+    known = _builtin_parameters(action)
+    if known is not None:
+        return Signature(tuple(_after(known, positional)), bound)
     import inspect
 
     try:
