@@ -53,9 +53,14 @@ class SqliteDialect(Dialect):
     def score(self, query: Sequence[float]) -> tuple[str, list[Any]]:
         """An expression for how near the column `v.embedding` is to a vector."""
         packed = pack_vector(query)
-        if self.has_vector_extension:
-            return "COALESCE(1.0 - vec_distance_cosine(v.embedding, ?), 0.0)", [packed]
-        return f"{self._cosine}(v.embedding, ?)", [packed]
+        ours = f"{self._cosine}(v.embedding, ?)"
+        if not self.has_vector_extension:
+            return ours, [packed]
+        theirs = "COALESCE(1.0 - vec_distance_cosine(v.embedding, ?), 0.0)"
+        sql = (
+            f"CASE WHEN LENGTH(v.embedding) = ? THEN {theirs} ELSE {ours} END"  # ours refuses another length
+        )
+        return sql, [len(packed), packed, packed]
 
     def time(self, moment: datetime) -> str:
         """A time as text that sorts like the times do."""
