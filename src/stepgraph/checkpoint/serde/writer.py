@@ -1,0 +1,283 @@
+"""Turns one value into one document.
+
+Theory: msgpack does the plain values in native code and calls `Writer.default` for everything else. The encoder of the
+type packs the state of the object with the same writer and returns an extension. The writer numbers the objects that
+it enters, so one that occurs again is stored as a reference, and one that contains itself is noticed. Native packing
+gives up on what it cannot do exactly (keys that are not `str`, text with surrogates, deep nesting) and does not tell
+`bytearray` from `bytes`: such a level is rewritten by `careful` and packed again.
+
+Rules: knows no type but the plain ones; keeps nothing after its document. Encoders must pack the parts of a value in
+the order in which a reader meets them, since numbers are given in that order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ormsgpack import (
+    OPT_PASSTHROUGH_BIG_INT,
+    OPT_PASSTHROUGH_DATACLASS,
+    OPT_PASSTHROUGH_DATETIME,
+    OPT_PASSTHROUGH_ENUM,
+    OPT_PASSTHROUGH_SUBCLASS,
+    OPT_PASSTHROUGH_TUPLE,
+    OPT_PASSTHROUGH_UUID,
+    Ext,
+    packb,
+)
+
+from stepgraph.checkpoint.serde import codes
+from stepgraph.checkpoint.serde.errors import Unstorable
+from stepgraph.checkpoint.serde.families import ENCODERS, find_encoder
+
+if TYPE_CHECKING:
+    from stepgraph.checkpoint.serde.policy import Policy
+
+OPTIONS: Final = (
+    OPT_PASSTHROUGH_BIG_INT
+    | OPT_PASSTHROUGH_DATACLASS
+    | OPT_PASSTHROUGH_DATETIME
+    | OPT_PASSTHROUGH_ENUM
+    | OPT_PASSTHROUGH_SUBCLASS
+    | OPT_PASSTHROUGH_TUPLE
+    | OPT_PASSTHROUGH_UUID
+)
+
+MANY: Final = 8
+"""Lists longer than this are looked through for objects that repeat."""
+LARGE: Final = 64
+"""Text and bytes longer than this are worth a reference."""
+
+BIN_8: Final = 0xC4
+BIN_16: Final = 0xC5
+BIN_32: Final = 0xC6
+
+IN_PROGRESS: Final = -1
+CONTAINS_ITSELF: Final = "it contains itself. Store a tree: refer to the outer object by a key or an id."
+
+_ONE_BYTE: Final = [bytes((number,)) for number in range(255)]
+_SMALL_KINDS: Final = frozenset((int, float, bool, type(None)))
+
+
+def number_bytes(number: int) -> bytes:
+    """A small number in one byte, others in five."""
+    return _ONE_BYTE[number] if number < 255 else b"\xff" + number.to_bytes(4, "big")
+
+
+class Head:
+    """The description of a class (and a shape of its state), packed once."""
+
+    __slots__ = ("cls", "data")
+
+    def __init__(self, cls: type, *parts: Any) -> None:
+        self.cls = cls
+        self.data = packb(list(parts))
+
+
+class Numbered:
+    """Marks a plain value that may occur again: `original` gives the identity, `content` is what is packed."""
+
+    __slots__ = ("content", "original")
+
+    def __init__(self, original: Any, content: Any) -> None:
+        self.original = original
+        self.content = content
+
+
+class Repeats:
+    """Marks a list in which objects repeat: the distinct ones, and which of them stands at each position."""
+
+    __slots__ = ("distinct", "positions")
+
+    def __init__(self, distinct: list[Any], positions: list[int]) -> None:
+        self.distinct = distinct
+        self.positions = positions
+
+
+class Writer:
+    """Packs one value; see the module.
+
+    Attributes:
+        policy: Which classes may come back, for warnings at the time of writing.
+        heads: The heads in use and their numbers.
+        seen: From the identity of an entered object to its number, or `IN_PROGRESS`.
+        shares: Whether a reference was written.
+        failure: What an encoder raised; native code loses it.
+    """
+
+    __slots__ = ("failure", "heads", "policy", "seen", "shares")
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.heads: dict[Head, int] = {}
+        self.seen: dict[int, int] = {}
+        self.shares = False
+        self.failure: BaseException | None = None
+
+    def document(self, value: Any) -> bytes:
+        """The bytes of a whole value."""
+        kind = type(value)
+        if kind is list:
+            value = fold_repeats(value)
+        elif kind is dict:
+            value = fold_items(value)
+        body = self.pack(value)
+        if not self.heads and not self.shares:
+            return body
+        return packb(Ext(codes.DOCUMENT, packb([self.shares, [head.data for head in self.heads], body])))
+
+    def pack(self, value: Any) -> bytes:
+        """The bytes of a part."""
+        entered = len(self.seen)
+        try:
+            data = packb(value, default=self.default, option=OPTIONS)
+        except TypeError:
+            if self.failure is not None:
+                raise
+        else:
+            if not (BIN_8 in data or BIN_16 in data or BIN_32 in data):
+                return data
+            from stepgraph.checkpoint.serde.careful import holds_changeable_bytes
+
+            if not holds_changeable_bytes(value):
+                return data
+        from stepgraph.checkpoint.serde.careful import rewrite
+
+        self.forget(entered)
+        return packb(rewrite(value), default=self.default, option=OPTIONS)
+
+    def default(self, obj: Any) -> Any:
+        """What native packing calls for a value that is not plain."""
+        cls = type(obj)
+        try:
+            return (ENCODERS.get(cls) or find_encoder(cls))(self, obj)
+        except BaseException as error:
+            if self.failure is None:
+                self.failure = error
+            raise
+
+    def object(self, obj: Any, head: Head, state: Any) -> Ext:
+        """An object with an identity: a reference if it was entered before, else its head's number and its state."""
+        number = self.enter(obj)
+        if number is not None:
+            return Ext(codes.REFERENCE, number_bytes(number))
+        number = len(self.seen) - 1
+        index = self.heads.get(head)
+        if index is None:
+            index = self.add_head(head)
+        data = number_bytes(index) + self.pack(state)
+        self.seen[id(obj)] = number
+        return Ext(codes.OBJECT, data)
+
+    def record(self, head: Head, state: Any) -> Ext:
+        """An object that is as good as its value, such as a member of an enum."""
+        index = self.heads.get(head)
+        if index is None:
+            index = self.add_head(head)
+        return Ext(codes.RECORD, number_bytes(index) + self.pack(state))
+
+    def add_head(self, head: Head) -> int:
+        """Number a head, after making sure that whoever writes it learns what cannot come back."""
+        self.policy.check_written(head.cls)
+        index = self.heads[head] = len(self.heads)
+        return index
+
+    def enter(self, obj: Any) -> int | None:
+        """Give an object the next number and return None, or return the number that it has."""
+        number = self.seen.get(id(obj))
+        if number is None:
+            self.seen[id(obj)] = IN_PROGRESS
+            return None
+        if number == IN_PROGRESS:
+            raise Unstorable(obj, CONTAINS_ITSELF)
+        self.shares = True
+        return number
+
+    def forget(self, entered: int) -> None:
+        """Drop the numbers given since there were `entered` of them: what they stood for is packed again."""
+        seen = self.seen
+        while len(seen) > entered:
+            seen.popitem()
+
+    def can_pack(self, value: Any) -> bool:
+        """Whether a part has a stored form; leaves no trace."""
+        entered, failure = len(self.seen), self.failure
+        try:
+            self.pack(value)
+        except TypeError:
+            if self.failure is not None and not isinstance(self.failure, Exception):
+                raise self.failure from None
+            return False
+        finally:
+            self.forget(entered)
+            self.failure = failure
+        return True
+
+
+def fold_repeats(items: list[Any]) -> Any:
+    """The list, or `Repeats` if most of its objects occur more than once."""
+    if len(items) <= MANY or type(items[0]) in _SMALL_KINDS:
+        return items
+    positions: dict[int, int] = {}
+    order = []
+    limit = len(items) // 2
+    for identity in map(id, items):
+        position = positions.setdefault(identity, len(positions))
+        if position >= limit:
+            return items
+        order.append(position)
+    distinct = dict(zip(map(id, items), items))
+    return Repeats([distinct[identity] for identity in positions], order)
+
+
+def fold_items(mapping: dict[Any, Any]) -> dict[Any, Any]:
+    """The dict, or a copy in which lists of repeating objects are folded."""
+    folded: dict[Any, Any] | None = None
+    for key, item in mapping.items():
+        if type(item) is list and len(item) > MANY:
+            repeats = fold_repeats(item)
+            if repeats is not item:
+                folded = mapping.copy() if folded is None else folded
+                folded[key] = repeats
+    return mapping if folded is None else folded
+
+
+def share(value: Any) -> Any:
+    """Mark a plain value, or the large values of a dict, so that one that occurs again is stored once."""
+    kind = type(value)
+    if kind is dict:
+        content = value
+        for key, item in value.items():
+            if is_large(item):
+                content = content.copy() if content is value else content
+                content[key] = Numbered(item, item)
+        return Numbered(value, content) if value else value
+    return Numbered(value, value) if is_large(value) else value
+
+
+def is_large(value: Any) -> bool:
+    """Whether a plain value is worth a reference."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return len(value) > LARGE
+    return (kind is list or kind is dict) and len(value) > 0
+
+
+def encode_numbered(writer: Writer, mark: Numbered) -> Ext:
+    """The first occurrence in full, later ones as a reference."""
+    number = writer.enter(mark.original)
+    if number is not None:
+        return Ext(codes.REFERENCE, number_bytes(number))
+    number = len(writer.seen) - 1
+    data = writer.pack(mark.content)
+    writer.seen[id(mark.original)] = number
+    return Ext(codes.NUMBERED, data)
+
+
+def encode_repeats(writer: Writer, mark: Repeats) -> Ext:
+    """The distinct objects and their positions."""
+    return Ext(codes.REPEATS, writer.pack([mark.distinct, mark.positions]))
+
+
+ENCODERS[Numbered] = encode_numbered
+ENCODERS[Repeats] = encode_repeats
