@@ -122,7 +122,8 @@ class JsonPlusSerializer(SerializerProtocol):
         try:
             return writer.document(value)
         except (TypeError, ValueError, Unstorable, RecursionError) as error:
-            raise _not_storable(value, writer.failure or error) from error
+            cause = writer.failure or error
+            raise _not_storable(value, cause) from (None if isinstance(cause, Unstorable) else cause)
 
     def unpack(self, data: bytes) -> Any:
         """Turn bytes that `pack` made back into the value.

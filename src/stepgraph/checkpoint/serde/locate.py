@@ -9,6 +9,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from stepgraph.checkpoint.serde.classes import is_dataclass, is_model
+from stepgraph.checkpoint.serde.records import slots_of
+
 MAX_STEPS: Final = 1_000_000
 
 
@@ -27,7 +30,12 @@ def locate(root: Any, culprit: Any) -> str:
             continue
         entered.add(id(item))
         keep.append(item)
-        waiting.extend([(path + step, child) for step, child in _children(item)])
+        try:
+            waiting.extend([(path + step, child) for step, child in _children(item)])
+        except (
+            Exception
+        ):  # user code of the value, such as a property, may fail: the search goes on without it
+            continue
     return " (somewhere inside)"
 
 
@@ -51,18 +59,13 @@ def _children(item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
-    for name, value in list(getattr(item, "__dict__", None) or {}.items()) if _has_dict(item) else ():
-        yield f".{name}", value
-    for holder in ("__pydantic_extra__", "__pydantic_private__"):
-        part = getattr(item, holder, None) if hasattr(type(item), "__pydantic_fields__") else None
-        if isinstance(part, dict):
-            yield from [(f".{name}", value) for name, value in part.items()]
-    for base in type(item).__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else tuple(slots):
-            if not name.startswith("__") and hasattr(item, name):
-                yield f".{name}", getattr(item, name)
-
-
-def _has_dict(item: Any) -> bool:
-    return isinstance(getattr(item, "__dict__", None), dict)
+    """What is inside an object whose state is stored: of other objects nothing is looked at."""
+    cls = type(item)
+    if is_model(cls):
+        for part in (item.__dict__, item.__pydantic_extra__, item.__pydantic_private__):
+            yield from [(f".{name}", value) for name, value in (part or {}).items()]
+    elif is_dataclass(cls) or cls.__module__.startswith("stepgraph."):
+        for name in slots_of(cls):
+            if hasattr(item, name):
+                yield f".{name.removeprefix('_' + cls.__name__)}", getattr(item, name)
+        yield from [(f".{name}", value) for name, value in getattr(item, "__dict__", {}).items()]

@@ -46,27 +46,31 @@ class FrameContent:
         self.owner = owner
 
 
-def column_parts(array: Any) -> list[Any]:
-    """A column as data; `array` is an extension array or a NumPy array.
+def column_parts(array: Any, owner: Any) -> list[Any]:
+    """A column as data.
+
+    Args:
+        array: An extension array or a NumPy array.
+        owner: The frame, series or index that it belongs to.
 
     Raises:
         Unstorable: Its dtype has no stored form.
     """
     dtype = array.dtype
-    if isinstance(dtype, np.dtype):
-        values = np.asarray(array)
-        return ["objects", list(values)] if dtype.hasobject else ["array", values]
     if isinstance(dtype, pd.StringDtype):
         missing = "nan" if getattr(dtype, "na_value", pd.NA) is not pd.NA else "NA"
         texts = [None if absent else str(text) for text, absent in zip(array, array.isna())]
         return ["text", dtype.storage, missing, texts]
+    if isinstance(dtype, np.dtype) or isinstance(array, pd.arrays.NumpyExtensionArray):
+        values = np.asarray(array)
+        return ["objects", list(values)] if values.dtype.hasobject else ["array", values]
     if isinstance(dtype, pd.CategoricalDtype):
         return ["category", np.asarray(array.codes), index_parts(dtype.categories), bool(dtype.ordered)]
     if isinstance(dtype, pd.DatetimeTZDtype):
         instants = np.asarray(array.view("i8"))
         return ["zoned", instants, dtype.unit, storable_zone(dtype.tz, pd.Timestamp(0, tz=dtype.tz))]
     if isinstance(dtype, pd.PeriodDtype):
-        return ["period", np.asarray(array.view("i8")), dtype.freq.freqstr]
+        return ["period", np.asarray(array.view("i8")), str(dtype).removeprefix("period[").removesuffix("]")]
     if isinstance(dtype, pd.IntervalDtype):
         return [
             "interval",
@@ -79,7 +83,7 @@ def column_parts(array: Any) -> list[Any]:
             values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
             return [form, values, array.isna()]
     raise Unstorable(
-        array, f"a pandas column of dtype {dtype} has no stored form. Convert it with astype() first."
+        owner, f"a pandas column of dtype {dtype} has no stored form. Convert it with astype() first."
     )
 
 
@@ -136,7 +140,12 @@ def index_parts(index: Any) -> list[Any]:
     frequency = (
         getattr(index, "freq", None) if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex) else None
     )
-    return ["values", column_parts(index.array), index.name, None if frequency is None else frequency.freqstr]
+    return [
+        "values",
+        column_parts(index.array, index),
+        index.name,
+        None if frequency is None else frequency.freqstr,
+    ]
 
 
 def index_of(parts: Any) -> Any:
@@ -167,9 +176,9 @@ def _encode_numbered(writer: Writer, obj: Any) -> Any:
 def _encode_content(writer: Writer, mark: FrameContent) -> Ext:
     owner = mark.owner
     if isinstance(owner, pd.Series):
-        series = [column_parts(owner.array), index_parts(owner.index), owner.name, owner.attrs or None]
+        series = [column_parts(owner.array, owner), index_parts(owner.index), owner.name, owner.attrs or None]
         return Ext(codes.SERIES, writer.pack(series))
-    columns = [column_parts(owner.iloc[:, position].array) for position in range(owner.shape[1])]
+    columns = [column_parts(owner.iloc[:, position].array, owner) for position in range(owner.shape[1])]
     frame = [index_parts(owner.columns), index_parts(owner.index), columns, owner.attrs or None]
     return Ext(codes.FRAME, writer.pack(frame))
 
