@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
-
     from stepgraph.pregel.interrupts import interrupt
     from stepgraph.values.commands import Command, Interrupt, Overwrite, Send
     from stepgraph.values.parts import (

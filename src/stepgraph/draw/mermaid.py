@@ -17,13 +17,15 @@ from stepgraph.draw.model import Drawable, Edge, Node, group_of, metadata_lines
 from stepgraph.draw.styles import NodeStyles, StyleSheet
 
 RESERVED = re.compile(
-    r"(end|graph|flowchart|subgraph|style|linkStyle|default|interpolate|classDef|class|click|href|call|direction"
+    r"\d*(end|graph|flowchart|subgraph|style|linkStyle|default|interpolate|classDef|class|click|href|call|direction"
     r"|accTitle|accDescr|_self|_blank|_parent|_top)\b"
 )
 PLAIN_LABEL = re.compile(r"\w([\w .,:+*/!?=~'$-]*\w)?")
 PLAIN_EDGE_LABEL = re.compile(r"\w([\w ,:+*/!?='$]|-(?!-))*")
+DIRECTION = re.compile(r"(direction)\s+(?=TB|BT|RL|LR|TD)")
+"""Mermaid takes a line that holds this anywhere for a command."""
 EMPHASIS = "*_`"
-ENTITIES = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "#": "#35;", "`": "#96;", ";": "#59;"}
+ENTITIES = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "#": "#35;", "`": "#96;", ";": "#59;", "%": "#37;"}
 
 Group = tuple[str, ...]
 
@@ -58,7 +60,7 @@ def mermaid(
         styles = node_colors or NodeStyles()
         for kind in ("default", "first", "last"):
             lines.append(f"\tclassDef {kind} {getattr(styles, kind)}")
-    return "\n".join(lines) + "\n"
+    return DIRECTION.sub(r"\1#32;", "\n".join(lines)) + "\n"
 
 
 class Ids:
@@ -193,7 +195,7 @@ def escape(text: str) -> str:
 def escape_details(text: str) -> str:
     """Write metadata so that it may stand in any label."""
     return re.sub(
-        r"[^\w\s.,:=+*/!?~'$#%@^-]|#", lambda match: ENTITIES.get(match[0], f"#{ord(match[0])};"), text
+        r"[^\w\s.,:=+*/!?~'$#@^-]|#", lambda match: ENTITIES.get(match[0], f"#{ord(match[0])};"), text
     )
 
 

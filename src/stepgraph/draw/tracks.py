@@ -19,6 +19,8 @@ class Piece(NamedTuple):
     hop: int
     start: int
     end: int
+    part: int = 0
+    """0 for the first piece of a hop, 1 for the second one of a detour."""
 
     @property
     def low(self) -> int:
@@ -54,22 +56,31 @@ def route_hops(hops: list[Hop]) -> Channel:
 def _pieces(hops: list[Hop]) -> list[Piece]:
     """One piece for each hop that changes its column, two for one that would close a circle."""
     pieces: list[Piece] = []
-    columns = [int(column) for hop in hops for column in (hop.upper_x, hop.lower_x)]
-    free = max(columns, default=0) + 2
+    taken = {int(column) for hop in hops for column in (hop.upper_x, hop.lower_x)}
     for number, hop in enumerate(hops):
         if hop.upper_x == hop.lower_x:
             continue
         piece = Piece(number, int(hop.upper_x), int(hop.lower_x))
         if _reaches(pieces, piece):
-            pieces += [Piece(number, piece.start, free), Piece(number, free, piece.end)]
-            free += 2
+            free = _free_column(piece, taken)
+            taken.add(free)
+            pieces += [Piece(number, piece.start, free), Piece(number, free, piece.end, part=1)]
         else:
             pieces.append(piece)
     return pieces
 
 
+def _free_column(piece: Piece, taken: set[int]) -> int:
+    """The column nearest to the middle of a piece in which no hop begins or ends."""
+    middle = (piece.start + piece.end) // 2
+    free = (column for column in range(min(taken), max(taken) + 3) if column not in taken)
+    return min(free, key=lambda column: (abs(column - middle), column))
+
+
 def _must_be_above(piece: Piece, other: Piece) -> bool:
-    return piece is not other and piece.start == other.end
+    if piece.hop == other.hop:
+        return piece.part < other.part
+    return piece.start == other.end
 
 
 def _reaches(pieces: list[Piece], added: Piece) -> bool:

@@ -42,9 +42,8 @@ def branch_input(task: Task, branch: BranchPlan, view: dict[str, Any]) -> Any:
         value = view
     else:
         value = {key: view[key] for key in keys if key in view}
-        managed = task.machine.plan.managed
-        if managed:
-            value = task.machine.with_managed(task.node, value)
+        for key, get in branch.managed:
+            value[key] = get(task.machine)
     return value if branch.mapper is None else branch.mapper(value)
 
 
@@ -52,7 +51,7 @@ def follow_branches(task: Task) -> None:
     """Run every path function of the task's node and add where they lead."""
     view = fresh_state(task)
     for branch in task.node.branches:
-        follow(task, branch, branch.path(branch_input(task, branch, view), task))
+        follow(task, branch, branch.path(branch_input(task, branch, view), task))  # type: ignore[misc]
 
 
 def follow(task: Task, branch: BranchPlan, answer: Any) -> None:

@@ -8,6 +8,7 @@ they run inside the task's own context.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from stepgraph.pregel.branches import branch_input, follow, follow_branches, fre
 from stepgraph.pregel.config import writer_of
 from stepgraph.pregel.results import join_written
 from stepgraph.pregel.task import CURRENT, Task
-from stepgraph.schema.callables import injected_parameters
+from stepgraph.schema.callables import injected_parameters, state_parameter_of
 
 if TYPE_CHECKING:
     from stepgraph.pregel.plan import NodePlan
@@ -30,7 +31,7 @@ INJECT: dict[str, Callable[[Task], Any]] = {
     "config": lambda task: task.config,
     "runtime": lambda task: task.runtime,
     "writer": writer_of,
-    "store": lambda task: task.machine.scope.store,
+    "store": lambda task: task.machine.store,
     "previous": lambda task: task.previous,
     "error": lambda task: task.handled,
 }
@@ -43,7 +44,6 @@ def is_graph(action: Any) -> bool:
 
 def is_async_callable(action: Any) -> bool:
     """Whether calling the action gives a coroutine: async functions and methods, partials and objects of these."""
-    from functools import partial
     from inspect import iscoroutinefunction
 
     while isinstance(action, partial):
@@ -90,6 +90,8 @@ def _input_of(task: Task) -> Any:
 def bind_function(function: Callable[..., Any], argument: Callable[[Task], Any]) -> Call:
     """A call of a plain function with what it wants injected."""
     wanted = injected_parameters(function)
+    if isinstance(function, partial):
+        function = by_position(function)
     if not wanted:
         if argument is _input_of:
             return lambda task: function(task.input)
@@ -100,6 +102,15 @@ def bind_function(function: Callable[..., Any], argument: Callable[[Task], Any])
         return lambda task: function(argument(task), **{name: get(task)})
     getters = [(name, INJECT[kind]) for name, kind in wanted.items()]
     return lambda task: function(argument(task), **{name: get(task) for name, get in getters})
+
+
+def by_position(function: partial[Any]) -> Callable[..., Any]:
+    """A partial that binds an earlier parameter by keyword takes the state by name; this takes it by position."""
+    parameter = state_parameter_of(function)
+    if parameter is None or not function.keywords or parameter.kind.name != "POSITIONAL_OR_KEYWORD":
+        return function
+    name = parameter.name
+    return lambda state, **injected: function(**{name: state}, **injected)
 
 
 def bind_path(path: Any) -> tuple[Callable[[Any, Task], Any] | None, Callable[[Any, Task], Any] | None]:
@@ -147,8 +158,14 @@ def execute(task: Task) -> None:
         follow_branches(task)
 
 
-async def aexecute(task: Task) -> None:
-    """One attempt of a task in an async run; the current context is the task's own."""
+OffLoop = Callable[[Task, Callable[[Any, Task], Any], Any], Awaitable[Any]]
+
+
+async def aexecute(task: Task, off_loop: OffLoop | None = None) -> None:
+    """One attempt of a task in an async run; the current context is the task's own.
+
+    `off_loop` runs a synchronous path function elsewhere, so that it does not hold up the event loop.
+    """
     node = task.node
     try:
         acall = node.acall
@@ -162,15 +179,20 @@ async def aexecute(task: Task) -> None:
     if task.written is not None:
         join_written(task)
     if node.branches:
-        await afollow_branches(task)
+        await afollow_branches(task, off_loop)
 
 
-async def afollow_branches(task: Task) -> None:
+async def afollow_branches(task: Task, off_loop: OffLoop | None) -> None:
     """Follow every branch of a task in an async run."""
     view = fresh_state(task)
     for branch in task.node.branches:
         state = branch_input(task, branch, view)
-        answer = await branch.apath(state, task) if branch.apath is not None else branch.path(state, task)
+        if branch.apath is not None:
+            answer = await branch.apath(state, task)
+        elif off_loop is None:
+            answer = branch.path(state, task)  # type: ignore[misc]
+        else:
+            answer = await off_loop(task, branch.path, state)  # type: ignore[arg-type]
         follow(task, branch, answer)
 
 

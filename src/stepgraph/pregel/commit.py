@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.channels.fold import overwrite_of
 from stepgraph.errors import InvalidUpdateError
 from stepgraph.values.commands import Overwrite
 from stepgraph.values.missing import MISSING
@@ -98,7 +99,7 @@ def grouped(tasks: Iterable[Task]) -> dict[str, list[Any]]:
 
 def settle_plain(machine: Machine, key: str, values: Sequence[Any], tasks: Sequence[Task]) -> Any:
     """The value of a plain field with several writes in one step: one Overwrite wins, anything else is a conflict."""
-    replaced = [v.value for v in values if type(v) is Overwrite]
+    replaced = [content for found, content in map(overwrite_of, values) if found]
     if len(replaced) == 1:
         return replaced[0]
     who = ", ".join(repr(name) for name in writers_of(key, tasks))

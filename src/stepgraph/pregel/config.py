@@ -19,7 +19,6 @@ from stepgraph.values.names import (
     CONFIG_KEY_SCRATCHPAD,
     CONFIG_KEY_SEND,
     CONFIG_KEY_TASK_ID,
-    NS_SEP,
 )
 
 if TYPE_CHECKING:
@@ -62,43 +61,6 @@ def _merge_callbacks(first: Any, second: Any) -> Any:
                 manager.add_handler(handler, inherit=True)
         return manager
     return second
-
-
-def stored_metadata(config: Config) -> dict[str, Any]:
-    """What of a config goes into the metadata of its run's checkpoints."""
-    stored: dict[str, Any] = {}
-    for key, value in (config.get("configurable") or {}).items():
-        if isinstance(value, (str, int, float, bool)) and not key.startswith("__") and key not in _COORDINATES:
-            stored[key] = value
-    for key, value in (config.get("metadata") or {}).items():
-        if key not in _RESERVED_METADATA and _storable(value):
-            stored[key] = value
-    return stored
-
-
-_COORDINATES = frozenset(("thread_id", CONFIG_KEY_CHECKPOINT_ID, CONFIG_KEY_CHECKPOINT_NS, CONFIG_KEY_CHECKPOINT_MAP))
-_RESERVED_METADATA = frozenset(
-    (
-        "thread_id",
-        "checkpoint_id",
-        "checkpoint_ns",
-        "langgraph_step",
-        "langgraph_node",
-        "langgraph_triggers",
-        "langgraph_path",
-        "langgraph_checkpoint_ns",
-    )
-)
-
-
-def _storable(value: Any) -> bool:
-    if isinstance(value, (str, int, float, bool)):
-        return True
-    if isinstance(value, (list, tuple)):
-        return all(item is None or _storable(item) for item in value)
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and (v is None or _storable(v)) for k, v in value.items())
-    return False
 
 
 def checkpoint_config(machine: Machine, checkpoint_id: str | None) -> dict[str, Any]:
@@ -160,14 +122,13 @@ def task_config(task: Task) -> dict[str, Any]:
 
 def task_runtime(task: Task) -> Runtime[Any]:
     """The `Runtime` that a node receives."""
-    from stepgraph.pregel.identity import digest
     from stepgraph.values.runtime import ExecutionInfo, Runtime
 
     machine = task.machine
     scope = machine.scope
     return Runtime(
-        context=scope.context,
-        store=scope.store,
+        context=machine.context,
+        store=machine.store,
         stream_writer=writer_of(task),
         heartbeat=task.heartbeat,
         previous=task.previous,
@@ -181,7 +142,6 @@ def task_runtime(task: Task) -> Runtime[Any]:
             node_first_attempt_time=task.first_attempt_time,
         ),
         control=scope.control,
-        idempotency_key=digest(f"{scope.thread_id}\0{task.namespace}"),
     )
 
 
@@ -203,7 +163,3 @@ def writer_of(task: Task) -> Any:
 def _drop(chunk: Any) -> None:
     return None
 
-
-def counter_namespace(namespace: str, count: int) -> str:
-    """Where the `count`-th further graph runs that one task calls."""
-    return namespace if count == 0 else f"{namespace}{NS_SEP}{count}"

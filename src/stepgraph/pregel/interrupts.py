@@ -111,6 +111,9 @@ def _checked(task: Task, index: int, answer: Any, response_schema: Any) -> Any:
     try:
         return check_answer(response_schema, answer)
     except ValueError as error:
+        if hasattr(error, "errors"):  # Pydantic's own, which programs catch
+            mark_invalid_resume(error)
+            raise
         refusal = InvalidResumeError(
             f"The answer {answer!r} to question {interrupt_id(task.id, index)} of node {task.node.name!r} does not fit its "
             f"response_schema {getattr(response_schema, '__name__', response_schema)!r}: {error}. Nothing was saved: resume "
@@ -119,7 +122,6 @@ def _checked(task: Task, index: int, answer: Any, response_schema: Any) -> Any:
             node=task.node.name,
             value=answer,
         )
-        mark_invalid_resume(refusal)
         raise refusal from error
 
 

@@ -64,8 +64,10 @@ class Ledger:
         "returned",
         "run_id",
         "seen",
+        "source",
         "stamp",
         "stored",
+        "tip",
         "versions",
     )
 
@@ -87,9 +89,11 @@ class Ledger:
         self.last_metadata: dict[str, Any] = {}
         self.carried: dict[str, Any] = {}
         self.stored: str | None = None
+        self.tip: Any = MISSING
         self.held: StepChanges | None = None
         self.held_writes: list[tuple[list[tuple[str, Any]], str, str]] = []
         self.returned: set[int] | None = set()
+        self.source = "loop"
 
     # ---- one superstep
 
@@ -101,6 +105,24 @@ class Ledger:
         values = {START: input, **self._starts(machine)}
         self._put(machine, "input", values, [*changed, *values], {"__input__": {}}, [START], ())
         machine.step += 1
+
+    def record_fork(self, machine: Machine) -> None:
+        """A run that replays an old checkpoint begins with a copy of it."""
+        self._put(machine, "fork", {}, (), {}, (), ())
+        machine.step += 1
+
+    def record_copy(self, machine: Machine, source: str) -> None:
+        """A checkpoint that is as its parent is."""
+        self._put(machine, source, {}, (), {}, (), ())
+
+    def record_cleared(self, machine: Machine, tasks: Sequence[Task]) -> None:
+        """Nothing is due any more: pending triggers count as seen."""
+        self._discard_pending(machine)
+        changed = [*self.live]
+        values = {TASKS: []} if TASKS in self.live else {}
+        self.live = {}
+        seen = {task.node.name: self.seen.get(task.node.name, {}) for task in tasks}
+        self._put(machine, "update", values, changed, seen, (), ())
 
     def record_channels(
         self, machine: Machine, folded: dict[str, Any], changed: set[str], pulls: Sequence[NodePlan]
@@ -160,15 +182,18 @@ class Ledger:
         if changed_objects:
             changed += [name for name in changed_objects if name not in values]
         self.live = live
-        writes = ()
-        if machine.alone and not tasks[0].saved:
+        writes: tuple[Any, ...] = ()
+        if machine.alone:
             task = tasks[0]
-            task.saved = True
-            writes = ((task.id, task.path_text, task.pairs()),)
+            if not task.saved:
+                task.saved = True
+                writes = ((task.id, task.path_text, task.pairs()),)
+        elif self.source == "update":
+            writes = tuple([(task.id, task.path_text, task.pairs()) for task in tasks])
         if self.returned is not None:
             self._note_returned(tasks)
         updated = [*folded, *live] if folded else [*live]
-        self._put(machine, "loop", values, changed, seen, updated, writes)
+        self._put(machine, self.source, values, changed, seen, updated, writes)
 
     def _stored_values(
         self, machine: Machine, folded: dict[str, Any], changed_objects: set[str] | None
@@ -192,7 +217,8 @@ class Ledger:
             if channel not in machine.plan.joins:
                 values[channel] = None
         for node in machine.deferred.values():
-            values[node.trigger] = (None, False)
+            if node.trigger not in self.live:
+                values[node.trigger] = (None, False)
             live[node.trigger] = None
         if machine.finished_deferred:
             machine.finished_deferred = False
@@ -282,14 +308,20 @@ class Ledger:
             self._hold(changes)
             return
         self.returned = set()
-        self.recorder.step(self.namespace, changes, metadata)
-        self.stored = head
+        self._hand_over(changes)
 
     def shown_metadata(self) -> dict[str, Any]:
         """The metadata of the newest checkpoint, as a person sees it."""
         return {key: value for key, value in self.last_metadata.items() if not key.startswith("__")}
 
     # ---- durability "exit"
+
+    def _hand_over(self, changes: StepChanges) -> None:
+        if self.tip is not MISSING:
+            changes.expected_head = self.tip
+            self.tip = changes.id
+        self.recorder.step(self.namespace, changes, self.last_metadata)
+        self.stored = changes.id
 
     def _hold(self, changes: StepChanges) -> None:
         """Gather what the run changes, to be stored as one checkpoint when it ends."""
@@ -310,8 +342,7 @@ class Ledger:
         if held is not None:
             held.returned = self.returned
             self.returned = set()
-            self.recorder.step(self.namespace, held, self.last_metadata)
-            self.stored = held.id
+            self._hand_over(held)
         writes, self.held_writes = self.held_writes, []
         for pairs, task_id, path in writes:
             self.recorder.writes(self.namespace, self.head, pairs, task_id, path)

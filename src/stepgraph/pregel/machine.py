@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.errors import GraphRecursionError, InvalidUpdateError
+from stepgraph.errors import GraphRecursionError, InvalidUpdateError, is_invalid_resume
 from stepgraph.pregel.commit import commit_objects, finish_objects, fold_mapping, fold_pairs
 from stepgraph.pregel.identity import namespace_tuple
 from stepgraph.pregel.task import Task
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stepgraph.pregel.ledger import Ledger
     from stepgraph.pregel.plan import NodePlan, Plan
     from stepgraph.pregel.scope import Level, Scope
+    from stepgraph.stream.sink import Sink
     from stepgraph.values.commands import Command, Interrupt, Send
 
 _NOTHING: dict[str, Any] = {}
@@ -35,10 +36,15 @@ class Machine:
 
     __slots__ = (
         "_checkpoint_id",
+        "_namespace",
+        "_namespace_parts",
         "alone",
+        "child_sink",
         "commands",
         "containers",
+        "context",
         "deferred",
+        "drained_below",
         "finished_deferred",
         "fresh_objects",
         "handing_up",
@@ -48,8 +54,6 @@ class Machine:
         "level",
         "listens",
         "memos",
-        "namespace",
-        "namespace_parts",
         "objects",
         "output_keys",
         "parent",
@@ -57,6 +61,7 @@ class Machine:
         "pausing",
         "plan",
         "produced",
+        "recorder",
         "resuming",
         "scope",
         "shown_state",
@@ -65,7 +70,9 @@ class Machine:
         "status",
         "step",
         "stop",
+        "stop_requested",
         "stops",
+        "store",
         "tasks",
     )
 
@@ -74,9 +81,12 @@ class Machine:
         self.scope = scope
         self.level = level
         self.parent = parent
-        self.namespace = level.namespace
-        self.namespace_parts = namespace_tuple(level.namespace)
+        self._namespace = level.namespace
+        self._namespace_parts: tuple[str, ...] | None = None
         self.sink = level.sink
+        self.child_sink: Sink | None = None
+        self.context: Any = None
+        self.store: Any = None
         self.ledger: Ledger | None = None
         self.listens = level.sink is not None
         self.state: dict[str, Any] = {name: make() for name, make in plan.starts}
@@ -91,12 +101,15 @@ class Machine:
         self.commands: list[Command[Any]] = []
         self.alone = False
         self.pausing = False
+        self.drained_below = False
+        self.recorder: Any = scope.recorder if scope.saver is not None else None
         self.handing_up = False
         self.produced = False
         self.resuming = False
         self.pass_breakpoint = False
         self.shown_state: dict[str, Any] | None = None
         self.status = "running"
+        self.stop_requested = False
         self.step = 0
         self.stop = scope.limit if level.limit is None else level.limit
         self.stops = bool(
@@ -116,8 +129,24 @@ class Machine:
         if self.ledger is not None:
             return self.ledger.head
         if self._checkpoint_id is None:
-            self._checkpoint_id = self.scope.new_id()
+            self._checkpoint_id = self.scope.new_id() if self.parent is None else self.parent.id
         return self._checkpoint_id
+
+    @property
+    def namespace(self) -> str:
+        """Where in the thread this level stands; a nested graph's is made on demand where nothing is stored."""
+        known = self._namespace
+        if known is None:
+            assert self.parent is not None
+            known = self._namespace = self.level.place(self.parent)
+        return known
+
+    @property
+    def namespace_parts(self) -> tuple[str, ...]:
+        known = self._namespace_parts
+        if known is None:
+            known = self._namespace_parts = namespace_tuple(self.namespace)
+        return known
 
     def memo(self, key: str) -> dict[str, Any]:
         """A dict that belongs to one channel of this run; reducers may keep an index in it."""
@@ -192,6 +221,24 @@ class Machine:
         self._show_values(folded)
         return self._settle(pulls, None, ())
 
+    def begin_restored(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """Go on from a loaded checkpoint with these tasks; some of them may have finished before."""
+        self.produced = True
+        if self.sink is not None:
+            self.sink.values(self, None)
+            if self.ledger is not None:
+                self.sink.checkpoint(self, tasks)
+        if not tasks:
+            self.status = "done"
+            return ()
+        if self.step > self.stop:
+            raise GraphRecursionError(self._limit_message(tasks))
+        self.alone = len(tasks) == 1
+        self.tasks = tasks
+        if self.sink is not None:
+            self.sink.tasks_begin(tasks)
+        return tasks
+
     # ---- what became of a task
 
     def done(self, task: Task) -> None:
@@ -219,7 +266,7 @@ class Machine:
     def failed(self, task: Task, error: BaseException) -> None:
         """A task failed for good; the run will fail with this error once its siblings have stopped."""
         task.error = error
-        if self.ledger is not None and not getattr(error, "is_invalid_resume", False):
+        if self.ledger is not None and not is_invalid_resume(error):
             self.ledger.write(task, [(ERROR, error)])
         if self.sink is not None and not task.node.hidden:
             self.sink.task_failed(task)
@@ -445,7 +492,7 @@ class Machine:
             self.status = "handed_up"
             self.commands = [command for task in tasks for command in task.commands or ()]
             return ()
-        self.status = "paused"
+        self.status = "drained" if self.drained_below else "paused"
         finished = [task for task in tasks if task.interrupts is None and task.error is None]
         if finished:
             folded = fold_pairs(self, finished)

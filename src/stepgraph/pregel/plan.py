@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.pregel.subgraphs import find_subgraphs
+
 if TYPE_CHECKING:
     from stepgraph.channels.base import BaseChannel
     from stepgraph.pregel.policies import NodePolicy
@@ -34,19 +36,20 @@ class JoinPlan:
 class BranchPlan:
     """A conditional edge: `path` looks at the state after its source's own writes and names what runs next."""
 
-    __slots__ = ("apath", "ends", "is_async", "keys", "mapper", "name", "path")
+    __slots__ = ("apath", "ends", "is_async", "keys", "managed", "mapper", "name", "path")
 
     def __init__(
         self,
         name: str,
-        path: Callable[[Any, Task], Any],
+        path: Callable[[Any, Task], Any] | None,
         apath: Callable[[Any, Task], Any] | None,
         ends: Mapping[Any, str] | None,
     ) -> None:
         self.name = name
         self.path = path
         self.apath = apath
-        self.is_async = apath is not None
+        self.is_async = path is None
+        self.managed: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
         self.ends = ends
         self.keys: tuple[str, ...] | str | None = None
         self.mapper: Callable[[Any], Any] | None = None
@@ -61,6 +64,7 @@ class NodePlan:
     """
 
     __slots__ = (
+        "_subgraphs",
         "acall",
         "action",
         "branches",
@@ -77,7 +81,6 @@ class NodePlan:
         "name",
         "plan",
         "policy",
-        "subgraphs",
         "tags",
         "take",
         "targets",
@@ -106,10 +109,17 @@ class NodePlan:
         self.deferred = False
         self.hidden = False
         self.policy: NodePolicy | None = None
-        self.subgraphs: tuple[Any, ...] = ()
+        self._subgraphs: tuple[Any, ...] | None = None
         self.metadata: Mapping[str, Any] | None = None
         self.tags: Sequence[str] = ()
         self.plan: Plan
+
+    @property
+    def subgraphs(self) -> tuple[Any, ...]:
+        """The compiled graphs that this node may run; looked for on first use."""
+        if self._subgraphs is None:
+            self._subgraphs = find_subgraphs(self.action)
+        return self._subgraphs
 
     def __repr__(self) -> str:
         return f"NodePlan({self.name!r})"

@@ -30,6 +30,14 @@ def take_state_result(task: Task, result: Any) -> None:
         _take_other(task, result, _state_pairs)
 
 
+def take_child_result(task: Task, result: Any) -> None:
+    """The same for a compiled graph that is a node: what it does not share with this graph stays private, silently."""
+    known = task.node.plan.fieldset
+    if type(result) is dict and not result.keys() <= known:
+        result = {key: value for key, value in result.items() if key in known}
+    take_state_result(task, result)
+
+
 def take_root_result(task: Task, result: Any) -> None:
     """The same for a graph whose state is one bare value."""
     task.targets = task.node.targets
@@ -54,11 +62,11 @@ def take_input(task: Task, input: Any) -> None:
             task.updates = dict(input)
         else:
             unknown = [k for k in input if k not in plan.fieldset and k not in plan.managed]
-            if unknown and not task.machine.scope.quiet_unknown:
+            if unknown and task.machine.parent is None and not task.machine.scope.quiet_unknown:
                 report_unknown_keys(plan, "The input", unknown)
             task.updates = {key: value for key, value in input.items() if key in plan.input_keys}
     else:
-        fields = fields_of(input, given_only=True)
+        fields = fields_of(input, True, plan.folds)
         if fields is None:
             raise InvalidUpdateError(
                 f"Expected dict, got {input!r}: the input of graph {plan.graph_name!r} must be a dict of its input "
@@ -119,7 +127,7 @@ def _command_pairs(task: Task, command: Command[Any], pairs_of: Any) -> list[tup
 def _state_pairs(task: Task, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, Mapping):
         return _filter_pairs(task, value.items())
-    fields = fields_of(value)
+    fields = fields_of(value, True, task.node.plan.folds)
     if fields is None:
         raise InvalidUpdateError(
             f"Expected dict, got {value!r}: node {task.node.name!r} of graph {task.node.plan.graph_name!r} returned "

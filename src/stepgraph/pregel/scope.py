@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.pregel.identity import without_task_ids
 from stepgraph.values.missing import MISSING
+from stepgraph.values.names import NS_SEP
 
 if TYPE_CHECKING:
+    from stepgraph.pregel.task import Task
     from stepgraph.stream.sink import Sink
 
 NO_CONFIG: Mapping[str, Any] = {}
@@ -53,12 +56,12 @@ class Scope:
         "cache",
         "callbacks",
         "checkpoint_map",
+        "concurrency",
         "config",
         "context",
         "control",
         "debug",
         "durability",
-        "expected_heads",
         "limit",
         "loop_host",
         "max_concurrency",
@@ -68,11 +71,13 @@ class Scope:
         "observer",
         "quiet_unknown",
         "replay",
-        "resuming",
+        "recorder",
+        "rewind",
         "run_id",
         "saver",
         "slots",
         "stamp",
+        "started_by",
         "store",
         "subgraphs",
         "thread_id",
@@ -97,8 +102,11 @@ class Scope:
         self.metadata: dict[str, Any] = {}
         self.answers: Answers | None = None
         self.replay: Replay | None = None
-        self.checkpoint_map: Mapping[str, str] = NO_CONFIG
-        self.resuming = False
+        self.checkpoint_map: dict[str, str] = {}
+        self.concurrency = "detect"
+        self.rewind = False
+        self.started_by: Any = None
+        self.recorder: Any = None
         self.subgraphs = False
         self.debug = False
         self.quiet_unknown = False
@@ -107,7 +115,14 @@ class Scope:
         self.max_concurrency: int | None = None
         self.slots: Any = None
         self.waiting: Any = None
-        self.expected_heads: dict[str, Any] | None = None
+
+    def without_saver(self) -> Scope:
+        """The same run for a nested graph that stores nothing."""
+        twin = Scope.__new__(Scope)
+        for name in Scope.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin.saver = twin.recorder = None
+        return twin
 
 
 class Level:
@@ -115,6 +130,7 @@ class Level:
 
     __slots__ = (
         "config",
+        "count",
         "interrupt_after",
         "interrupt_before",
         "limit",
@@ -126,7 +142,7 @@ class Level:
         "sink",
     )
 
-    def __init__(self, namespace: str = "") -> None:
+    def __init__(self, namespace: str | None = "") -> None:
         self.namespace = namespace
         self.sink: Sink | None = None
         self.interrupt_before: Any = None
@@ -134,6 +150,12 @@ class Level:
         self.output_channels: Any = None
         self.parents: dict[str, str] = {}
         self.persistent = False
+        self.count = 0
         self.config: Mapping[str, Any] | None = None
         self.limit: int | None = None
         self.previous: Any = None
+
+    def place(self, parent: Task) -> str:
+        """The namespace of a graph that `parent` calls: the task's, a number for a further call, ids cut if it persists."""
+        namespace = parent.namespace if self.count == 0 else f"{parent.namespace}{NS_SEP}{self.count}"
+        return without_task_ids(namespace) if self.persistent else namespace

@@ -43,21 +43,26 @@ def task_payload(task: Task) -> dict[str, Any]:
     return payload
 
 
+def written(task: Task) -> dict[str, Any]:
+    """channel -> what a finished task wrote to it; several writes to one channel stand under `$writes`."""
+    result: dict[str, Any] = {}
+    updates = task.updates
+    shown = task.machine.plan.stream_keys
+    for key, value in updates.items() if isinstance(updates, dict) else updates:
+        if key not in shown:
+            continue
+        if key not in result:
+            result[key] = value
+        elif isinstance(result[key], dict) and "$writes" in result[key]:
+            result[key]["$writes"].append(value)
+        else:
+            result[key] = {"$writes": [result[key], value]}
+    return result
+
+
 def result_payload(task: Task) -> dict[str, Any]:
     """A task that ended: with a result, an error, or questions."""
-    result: dict[str, Any] = {}
-    if task.error is None and task.interrupts is None:
-        updates = task.updates
-        shown = task.machine.plan.stream_keys
-        for key, value in updates.items() if isinstance(updates, dict) else updates:
-            if key not in shown:
-                continue
-            if key not in result:
-                result[key] = value
-            elif isinstance(result[key], dict) and "$writes" in result[key]:
-                result[key]["$writes"].append(value)
-            else:
-                result[key] = {"$writes": [result[key], value]}
+    result = written(task) if task.error is None and task.interrupts is None else {}
     return {
         "id": task.id,
         "name": task.node.name,
@@ -94,7 +99,7 @@ def _checkpoint_task(task: Task) -> dict[str, Any]:
     if task.error is not None:
         shown["error"] = task.error
     elif task.restored and task.interrupts is None:
-        shown["result"] = result_payload(task)["result"]
+        shown["result"] = written(task)
     shown["interrupts"] = tuple(interrupt_payload(i) for i in task.interrupts or ())
     shown["state"] = state
     return shown

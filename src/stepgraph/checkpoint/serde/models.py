@@ -39,7 +39,7 @@ def model_encoder(cls: type) -> Encode:
     def head(names: tuple[str, ...], given: frozenset[str] | bool) -> Head:
         found = known.get((names, given))
         if found is None:
-            listed = given if isinstance(given, bool) else sorted(given)
+            listed = given if isinstance(given, bool) else _positions(names, given)
             found = Head(
                 owner, codes.HEAD_MODEL, owner.__module__, owner.__qualname__, list(names), listed, arguments
             )
@@ -68,7 +68,7 @@ def _make_model_restorer(policy: Policy, head: list[Any]) -> tuple[type | None, 
         raise CorruptPayloadError("The stored bytes should describe a model.")
     _, module, qualname, names, listed, arguments = head
     check_names(names)
-    given = set(names) if listed is True else set(check_names(listed))
+    given = set(names) if listed is True else _given(names, listed)
     owner = policy.find(module, qualname, is_model, "Pydantic model")
     if owner is None:
         return None, _plain_model(names)
@@ -97,6 +97,17 @@ def _make_model_restorer(policy: Policy, head: list[Any]) -> tuple[type | None, 
         return restored
 
     return (None if cls is owner and arguments is not None else owner), restore
+
+
+def _positions(names: tuple[str, ...], given: frozenset[str]) -> list[int | str]:
+    """The fields that were given, as positions among the names; by name what is not among them."""
+    return [names.index(name) if name in names else name for name in sorted(given)]
+
+
+def _given(names: list[str], listed: Any) -> set[str]:
+    if type(listed) is not list or not all(type(entry) is int or type(entry) is str for entry in listed):
+        raise CorruptPayloadError("The stored bytes should say which fields of a model were given.")
+    return {names[entry] if type(entry) is int else entry for entry in listed}
 
 
 def _plain_model(names: list[str]) -> Restore:

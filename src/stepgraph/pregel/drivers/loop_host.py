@@ -22,7 +22,8 @@ class LoopHost:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def _loop(self) -> asyncio.AbstractEventLoop:
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop; its thread is started when it is first asked for."""
         if self._borrowed is not None and not _runs_here(self._borrowed):
             return self._borrowed
         with self._lock:
@@ -36,7 +37,7 @@ class LoopHost:
 
     def run(self, make: Callable[[], Coroutine[Any, Any, Any]], context: Context) -> Any:
         """Run a coroutine on the loop in the given context and wait for its result; an interrupted wait cancels it."""
-        loop = self._loop()
+        loop = self.loop()
         done = threading.Event()
         held: list[asyncio.Task[Any]] = []
 

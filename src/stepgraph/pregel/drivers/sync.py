@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.errors import GraphDrained, GraphInterrupt, ParentCommand
 from stepgraph.pregel.call import aexecute, execute, unwrapped
 from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
+from stepgraph.pregel.ending import close, close_failed, outcome
 from stepgraph.pregel.task import CURRENT
 
 if TYPE_CHECKING:
@@ -116,32 +117,88 @@ def drive(machine: Machine, tasks: Sequence[Task]) -> None:
             recorder.between_steps()
 
 
-def stream_drive(
+def run(machine: Machine, begin: Callable[[], Sequence[Task]]) -> Any:
+    """Run a machine from its beginning to its end and answer its output."""
+    try:
+        drive(machine, begin())
+    except BaseException as error:
+        give_up(machine, error)
+        raise
+    return conclude(machine)
+
+
+def give_up(machine: Machine, error: BaseException) -> None:
+    """A run failed: what it finished is kept, and nobody waits any more."""
+    close_failed(machine)
+    if machine.parent is None and machine.recorder is not None:
+        try:
+            machine.recorder.settle()
+        except Exception as failure:
+            if failure is not error:
+                error.add_note(f"Besides, what the run had finished could not be stored: {failure!r}")
+    release(machine)
+
+
+def conclude(machine: Machine) -> Any:
+    """A run came to its end or stopped: store what is left, then answer or raise."""
+    try:
+        close(machine)
+        if machine.parent is None and machine.recorder is not None:
+            machine.recorder.settle()
+    finally:
+        release(machine)
+    return outcome(machine)
+
+
+def release(machine: Machine) -> None:
+    """The root run's helper thread goes with the run."""
+    scope = machine.scope
+    if machine.parent is None and scope.loop_host is not None:
+        scope.loop_host.close()
+        scope.loop_host = None
+
+
+def stream_run(
     machine: Machine, begin: Callable[[], Sequence[Task]], buffer: deque[Any], live: SimpleQueue[Any] | None
 ) -> Iterator[Any]:
     """Run a machine step by step, yielding its events; `live` is the queue that wakes the consumer during a step."""
-    tasks = begin()
-    recorder = machine.recorder
     pop = buffer.popleft
-    while True:
+    try:
+        tasks = begin()
+        recorder = machine.recorder
+        while True:
+            while buffer:
+                yield pop()
+            if not tasks:
+                break
+            if recorder is not None and recorder.waits:
+                recorder.between_steps()
+            if live is None and len(tasks) == 1:
+                run_task(tasks[0])
+            else:
+                yield from _watch(machine, tasks, buffer, SimpleQueue() if live is None else live)
+            tasks = machine.commit(tasks)
+        if machine.status == "breakpoint" and machine.sink is not None and machine.parent is None:
+            machine.sink.breakpoint(machine)
+    except GeneratorExit as closed:
+        give_up(machine, closed)
+        raise
+    except BaseException as error:
+        give_up(machine, error)
         while buffer:
             yield pop()
-        if not tasks:
-            return
-        if recorder is not None and recorder.waits:
-            recorder.between_steps()
-        if live is None and len(tasks) == 1:
-            run_task(tasks[0])
-        else:
-            yield from _watch(machine, tasks, buffer, live or SimpleQueue())
-        tasks = machine.commit(tasks)
+        raise
+    while buffer:
+        yield pop()
+    conclude(machine)
 
 
 def _watch(
     machine: Machine, tasks: Sequence[Task], buffer: deque[Any], wake: SimpleQueue[Any]
 ) -> Iterator[Any]:
     """Run one superstep on pool threads while the consumer takes its events."""
-    step = SharedStep(tasks, run_task, helpers_for((*tasks, _NOTHING), machine.scope.max_concurrency), lambda: wake.put(None))
+    helpers = helpers_for((*tasks, _NOTHING), machine.scope.max_concurrency)
+    step = SharedStep(tasks, run_task, max(1, helpers), lambda: wake.put(None))
     step.start()
     try:
         while step.left > 0:

@@ -120,9 +120,14 @@ def copy_value(value: Any) -> Any:
     """
     kind = type(value)
     if kind is dict:
-        return {key: copy_value(field) for key, field in value.items()}
+        return {
+            key: copy_value(field) if type(field) in _CONTAINERS else field for key, field in value.items()
+        }
     if kind is list:
-        return [copy_value(element) for element in value]
+        return [copy_value(element) if type(element) in _CONTAINERS else element for element in value]
     if kind is tuple:
         return tuple([copy_value(element) for element in value])
     return value
+
+
+_CONTAINERS = frozenset((dict, list, tuple))

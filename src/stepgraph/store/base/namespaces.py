@@ -6,7 +6,8 @@ Rules of this file: pure functions of tuples of labels. As no label holds a peri
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from stepgraph.store.base.ops import GetOp, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
@@ -112,6 +113,15 @@ def from_text(text: str) -> Namespace:
     return tuple(text.split(".")) if text else ()
 
 
+def sort_key(text: str) -> str:
+    """What to sort the texts of namespaces by, so that they stand as the namespaces would.
+
+    >>> sorted(["a-b", "a.b", "a"], key=sort_key)
+    ['a', 'a.b', 'a-b']
+    """
+    return text.replace(".", "\0")
+
+
 def matches(namespace: Namespace, conditions: Iterable[MatchCondition]) -> bool:
     """Whether a namespace fulfils all conditions.
 
@@ -138,10 +148,24 @@ def literal_prefix(conditions: Iterable[MatchCondition]) -> Namespace:
 
 
 def select(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
-    """The namespaces that a listing returns: filtered, cut, without repetition, sorted, one page of them."""
+    """The namespaces that a listing returns: filtered, cut, without repetition, one page of them.
+
+    Args:
+        namespaces: All that may be meant, sorted; no more of them are taken than needed.
+        op: The listing.
+    """
+    return list(islice(_distinct(namespaces, op), op.offset, op.offset + op.limit))
+
+
+def _distinct(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> Iterator[Namespace]:
     conditions = op.match_conditions or ()
-    found = {namespace[: op.max_depth] for namespace in namespaces if matches(namespace, conditions)}
-    return sorted(found)[op.offset : op.offset + op.limit]
+    last: Namespace | None = None
+    for namespace in namespaces:
+        if not conditions or matches(namespace, conditions):
+            cut = namespace[: op.max_depth]
+            if cut != last:
+                yield cut
+                last = cut
 
 
 def conditions_of(prefix: Any, suffix: Any) -> tuple[MatchCondition, ...]:

@@ -78,7 +78,9 @@ def plan_batch(ops: Iterable[Op], indexing: Indexing | None) -> BatchPlan:
         plan.size += 1
         validate_op_namespace(op)
         if isinstance(op, GetOp):
-            plan.gets.append((position, op._replace(namespace=tuple(op.namespace), key=as_key(op.key))))
+            if type(op.namespace) is not tuple or type(op.key) is not str:
+                op = GetOp(tuple(op.namespace), as_key(op.key), op.refresh_ttl)
+            plan.gets.append((position, op))
         elif isinstance(op, PutOp):
             _add_put(plan, op, indexing)
         elif isinstance(op, SearchOp):

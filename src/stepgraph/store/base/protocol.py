@@ -203,7 +203,9 @@ class BaseStore(ABC):
         return cast("list[Namespace]", (await self.abatch([op]))[0])
 
     def _get_op(self, namespace: Namespace, key: str, refresh_ttl: bool | None) -> GetOp:
-        return GetOp(as_namespace(namespace), as_key(key), effective_refresh(self.ttl_config, refresh_ttl))
+        if type(namespace) is not tuple:
+            namespace = as_namespace(namespace)
+        return GetOp(namespace, as_key(key), effective_refresh(self.ttl_config, refresh_ttl))
 
     def _search_op(
         self,

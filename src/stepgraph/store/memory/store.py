@@ -13,12 +13,12 @@ from itertools import islice
 
 from stepgraph.store.base.config import IndexConfig, TTLConfig, expiry, omits_expired, utc_now
 from stepgraph.store.base.embed import Embeddings
-from stepgraph.store.base.filters import matches
+from stepgraph.store.base.filters import compile_filter
 from stepgraph.store.base.indexing import Indexing
 from stepgraph.store.base.items import Item, SearchItem, copy_value
 from stepgraph.store.base.namespaces import Namespace, literal_prefix, select
 from stepgraph.store.base.ops import GetOp, ListNamespacesOp, Op, PutOp, Result, SearchOp
-from stepgraph.store.base.plan import Address, BatchPlan, Embedded, plan_batch
+from stepgraph.store.base.plan import NOTHING_EMBEDDED, Address, BatchPlan, Embedded, plan_batch
 from stepgraph.store.base.program import Embed, Program, aembed, arun, embed, embed_batch, run
 from stepgraph.store.base.protocol import BaseStore
 from stepgraph.store.base.sweeper import SweepingStore
@@ -66,11 +66,15 @@ class InMemoryStore(SweepingStore, BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out several operations at once, see `BaseStore.batch`."""
-        return run(self._batch(ops), self._perform)
+        if self._indexing is None:
+            return self._apply(plan_batch(ops, None), NOTHING_EMBEDDED)
+        return run(self._batch(ops, self._indexing), self._perform)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `batch`; only an embedding function is waited for."""
-        return await arun(self._batch(ops), self._aperform)
+        if self._indexing is None:
+            return self._apply(plan_batch(ops, None), NOTHING_EMBEDDED)
+        return await arun(self._batch(ops, self._indexing), self._aperform)
 
     def sweep_ttl(self) -> int:
         """Remove what is expired.
@@ -90,12 +94,10 @@ class InMemoryStore(SweepingStore, BaseStore):
                 self._tree.remove(namespace, key)
         return len(expired)
 
-    def _batch(self, ops: Iterable[Op]) -> Program[list[Result]]:
-        plan = plan_batch(ops, self._indexing)
-        embedded = yield from embed_batch(plan, self._indexing)
-        now = self.clock()
-        with self._lock:
-            return self._apply(plan, embedded, now)
+    def _batch(self, ops: Iterable[Op], indexing: Indexing) -> Program[list[Result]]:
+        plan = plan_batch(ops, indexing)
+        embedded = yield from embed_batch(plan, indexing)
+        return self._apply(plan, embedded)
 
     def _perform(self, request: Embed) -> Embedded:
         assert self._indexing is not None
@@ -105,17 +107,19 @@ class InMemoryStore(SweepingStore, BaseStore):
         assert self._indexing is not None
         return await aembed(self._indexing, request)
 
-    def _apply(self, plan: BatchPlan, embedded: Embedded, now: datetime) -> list[Result]:
+    def _apply(self, plan: BatchPlan, embedded: Embedded) -> list[Result]:
         results: list[Result] = [None] * plan.size
-        for position, get in plan.gets:
-            results[position] = self._get(get, now)
-        for position, search in plan.searches:
-            results[position] = self._search(search, embedded, now)
-        for position, listing in plan.listings:
-            results[position] = self._list(listing, now)
-        for address, put in plan.puts.items():
-            vectors = [embedded.texts[text] for text in plan.fields.get(address, {}).values()]
-            self._put(address, put, vectors, now)
+        now = self.clock()
+        with self._lock:
+            for position, get in plan.gets:
+                results[position] = self._get(get, now)
+            for position, search in plan.searches:
+                results[position] = self._search(search, embedded, now)
+            for position, listing in plan.listings:
+                results[position] = self._list(listing, now)
+            for address, put in plan.puts.items():
+                vectors = [embedded.texts[text] for text in plan.fields.get(address, {}).values()]
+                self._put(address, put, vectors, now)
         return results
 
     def _visible(self, record: Record, now: datetime) -> bool:
@@ -148,19 +152,17 @@ class InMemoryStore(SweepingStore, BaseStore):
         return items
 
     def _candidates(self, op: SearchOp, now: datetime) -> Iterator[Found]:
+        matches = compile_filter(op.filter or {})
         for namespace, records in self._tree.below(op.namespace_prefix):
             for key, record in records.items():
-                if self._visible(record, now) and (not op.filter or matches(record.value, op.filter)):
+                if matches(record.value) and (record.expires_at is None or self._visible(record, now)):
                     yield namespace, key, record, None
 
     def _list(self, op: ListNamespacesOp, now: datetime) -> list[Namespace]:
-        below = self._tree.below(literal_prefix(op.match_conditions or ()))
-        namespaces = (
-            namespace
-            for namespace, records in below
-            if any(self._visible(record, now) for record in records.values())
-        )
-        return select(namespaces, op)
+        below = self._tree.in_order(literal_prefix(op.match_conditions or ()))
+        if omits_expired(self.ttl_config):
+            below = ((namespace, records) for namespace, records in below if _has_visible(records, now))
+        return select((namespace for namespace, _ in below), op)
 
     def _put(self, address: Address, op: PutOp, vectors: list[list[float]], now: datetime) -> None:
         namespace, key = address
@@ -173,6 +175,10 @@ class InMemoryStore(SweepingStore, BaseStore):
         record.expires_at = expiry(now, op.ttl)
         record.vectors = vectors
         self._tree.put(namespace, key, record)
+
+
+def _has_visible(records: dict[str, Record], now: datetime) -> bool:
+    return any(record.expires_at is None or record.expires_at > now for record in records.values())
 
 
 def _is_expired(record: Record, now: datetime) -> bool:

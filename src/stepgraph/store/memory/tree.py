@@ -103,6 +103,21 @@ class NamespaceTree:
         for _, namespace, records in found:
             yield namespace, records
 
+    def in_order(self, prefix: Namespace) -> Iterator[tuple[Namespace, dict[str, Record]]]:
+        """The namespaces that start with a prefix, sorted, each with its records. The caller may stop at any time."""
+        start = self._find(prefix)
+        if start is None:
+            return
+        open_branches = [iter([(prefix, start)])]
+        while open_branches:
+            for namespace, branch in open_branches[-1]:
+                if branch.records:
+                    yield namespace, branch.records
+                open_branches.append(_children_in_order(namespace, branch))
+                break
+            else:
+                open_branches.pop()
+
     def _find(self, namespace: Namespace) -> _Branch | None:
         branch: _Branch | None = self._root
         for label in namespace:
@@ -110,6 +125,11 @@ class NamespaceTree:
                 return None
             branch = branch.children.get(label)
         return branch
+
+
+def _children_in_order(namespace: Namespace, branch: _Branch) -> Iterator[tuple[Namespace, _Branch]]:
+    for label in sorted(branch.children):
+        yield (*namespace, label), branch.children[label]
 
 
 def _order(entry: tuple[int, Namespace, dict[str, Record]]) -> int:

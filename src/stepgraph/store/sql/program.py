@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from stepgraph.store.base.config import TTLConfig, omits_expired
 from stepgraph.store.base.indexing import Indexing
 from stepgraph.store.base.items import Item, SearchItem
-from stepgraph.store.base.namespaces import from_text, select, to_text
+from stepgraph.store.base.namespaces import from_text, select, sort_key, to_text
 from stepgraph.store.base.ops import Op, Result
 from stepgraph.store.base.plan import BatchPlan, Embedded, plan_batch
 from stepgraph.store.base.program import Program, embed_batch
@@ -69,7 +69,9 @@ def batch_program(store: StorePlan, ops: Iterable[Op]) -> Program[list[Result]]:
     plan = plan_batch(ops, store.indexing)
     embedded = yield from embed_batch(plan, store.indexing)
     now = store.clock()
-    changes = put_changes(store.dialect, plan, embedded, now, store.indexing is not None)
+    changes: list[Change] = []
+    if plan.puts:
+        changes = put_changes(store.dialect, plan, embedded, now, store.indexing is not None)
     results: list[Result] = [None] * plan.size
     if plan.gets or plan.searches or plan.listings:
         refreshed = yield from _read(store, plan, embedded, now, results)
@@ -109,7 +111,8 @@ def _read(
         if search.refresh_ttl:
             refreshed.update(((row[0], row[1]), row[5]) for row in rows if row[5] is not None)
     for (position, listing), rows in zip(plan.listings, answers[chunks + len(plan.searches) :]):
-        results[position] = select((from_text(row[0]) for row in rows), listing)
+        texts = sorted([row[0] for row in rows], key=sort_key)
+        results[position] = select(map(from_text, texts), listing)
     return [(*address, ttl) for address, ttl in refreshed.items()]
 
 

@@ -109,7 +109,9 @@ def dump_time(moment: datetime) -> str:
     >>> dump_time(datetime(2024, 5, 1, 12, tzinfo=timezone.utc))
     '2024-05-01 12:00:00.000000+00:00'
     """
-    return moment.astimezone(UTC).isoformat(sep=" ", timespec="microseconds")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(sep=" ", timespec="microseconds")
 
 
 def load_time(stored: str | datetime) -> datetime:

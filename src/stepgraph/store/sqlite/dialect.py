@@ -15,10 +15,11 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from stepgraph.store.base.filters import matches
+from stepgraph.store.base.filters import Predicate, compile_filter
 from stepgraph.store.base.vectors import cosine_scores, pack_vector, unpack_vector
 from stepgraph.store.sql.statements import Dialect
 from stepgraph.store.sql.values import dump_json, dump_time, load_json
+from stepgraph.store.sqlite.prefilter import prefilter
 
 MATCHES = "stepgraph_matches"
 COSINE = "stepgraph_cosine"
@@ -42,13 +43,15 @@ class SqliteDialect(Dialect):
     def functions(self) -> list[tuple[str, int, Callable[..., Any]]]:
         """Name, number of arguments and body of each function to register with a connection."""
         return [
-            (self._matches, 2, self._keep_error(self._matches_row)),
-            (self._cosine, 2, self._keep_error(_cosine)),
+            (self._matches, 2, self._matches_row),
+            (self._cosine, 2, self._cosine_row),
         ]
 
     def filter(self, filter: Mapping[str, Any]) -> tuple[str, list[Any]]:
         """A condition on the column `s.value`."""
-        return f"{self._matches}(s.value, ?)", [dump_json(filter)]
+        matches, params = f"{self._matches}(s.value, ?)", [dump_json(filter)]
+        first, first_params = prefilter(filter) if self._load is load_json else ("", [])
+        return (f"{first} AND {matches}", [*first_params, *params]) if first else (matches, params)
 
     def score(self, query: Sequence[float]) -> tuple[str, list[Any]]:
         """An expression for how near the column `v.embedding` is to a vector."""
@@ -76,29 +79,24 @@ class SqliteDialect(Dialect):
         return error if kept is None else kept
 
     def _matches_row(self, stored: Any, filter: str) -> bool:
-        value = self._load(stored)
-        return isinstance(value, dict) and matches(value, _parsed(filter))
+        try:
+            value = self._load(stored)
+            return isinstance(value, dict) and _parsed(filter)(value)
+        except Exception as error:
+            self.error = error
+            raise
 
-    def _keep_error(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """SQLite reports only that a function failed: keep why."""
-
-        def call(*arguments: Any) -> Any:
-            try:
-                return function(*arguments)
-            except Exception as error:
-                self.error = error
-                raise
-
-        return call
+    def _cosine_row(self, stored: bytes, query: bytes) -> float:
+        try:
+            return cosine_scores(unpack_vector(query), [unpack_vector(stored)])[0]
+        except Exception as error:
+            self.error = error
+            raise
 
 
 @lru_cache(maxsize=64)
-def _parsed(filter: str) -> Any:
-    return load_json(filter)
-
-
-def _cosine(stored: bytes, query: bytes) -> float:
-    return cosine_scores(unpack_vector(query), [unpack_vector(stored)])[0]
+def _parsed(filter: str) -> Predicate:
+    return compile_filter(load_json(filter))
 
 
 def vector_extension_path() -> str | None:

@@ -1,0 +1,85 @@
+"""Values to bytes and back, by whatever serializer a saver has, and what is said when that fails.
+
+Rules: every error names the place: thread, namespace, checkpoint and channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.checkpoint.serde.base import pack_value, unpack_value
+from stepgraph.checkpoint.serde.errors import CorruptPayloadError, NotStorableError
+
+if TYPE_CHECKING:
+    from stepgraph.checkpoint.serde.base import SerializerProtocol
+
+__all__ = ("Codec", "CorruptCheckpointError", "not_storable", "unreadable")
+
+
+class CorruptCheckpointError(CorruptPayloadError):
+    """A stored checkpoint cannot be read: it is truncated, was tampered with, or is no checkpoint of ours.
+
+    Attributes:
+        thread_id: The thread.
+        namespace: The level of the graph; the root is the empty string.
+        checkpoint_id: The checkpoint.
+        channel: The channel whose value is unreadable, if it is one value.
+    """
+
+    def __init__(
+        self, thread_id: str, namespace: str, checkpoint_id: str, what: str, channel: str | None = None
+    ) -> None:
+        self.thread_id = thread_id
+        self.namespace = namespace
+        self.checkpoint_id = checkpoint_id
+        self.channel = channel
+        self.what = what
+        super().__init__(
+            f"Checkpoint {checkpoint_id!r} of thread {thread_id!r}, namespace {namespace!r}, cannot be read: {what}"
+            " Other checkpoints are not touched by this: go on from an earlier one by its checkpoint_id, or delete the"
+            " thread."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.thread_id, self.namespace, self.checkpoint_id, self.what, self.channel)
+
+
+class Codec:
+    """Packs and unpacks with a serializer.
+
+    Attributes:
+        pack: The bytes of a value.
+        unpack: The value of bytes.
+        digest: Bytes of a value that depend on its content alone, to be hashed; never stored.
+    """
+
+    __slots__ = ("digest", "pack", "serde", "unpack")
+
+    def __init__(self, serde: SerializerProtocol) -> None:
+        from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+        self.serde = serde
+        self.pack: Callable[[Any], bytes]
+        self.unpack: Callable[[bytes], Any]
+        self.digest: Callable[[Any], bytes]
+        if isinstance(serde, JsonPlusSerializer):
+            self.pack = self.digest = serde.pack
+            self.unpack = serde.unpack
+        else:
+            self.pack = lambda value: pack_value(serde, value)
+            self.unpack = lambda data: unpack_value(serde, data)
+            self.digest = JsonPlusSerializer().pack
+
+
+def not_storable(error: NotStorableError, channel: str) -> NotStorableError:
+    """The same error, that names the channel too."""
+    return error.within(f"the value of {channel!r}")
+
+
+def unreadable(
+    key: tuple[str, str], checkpoint_id: str, error: Exception, channel: str | None = None
+) -> CorruptCheckpointError:
+    """What to raise when bytes of a checkpoint cannot be understood."""
+    where = f"the value of {channel!r} is damaged ({error})" if channel else f"its record is damaged ({error})"
+    return CorruptCheckpointError(*key, checkpoint_id, f"{where}.", channel)

@@ -1,0 +1,174 @@
+"""What is remembered of threads and namespaces: frames of their newest checkpoints, trackers of their channels.
+
+A lane is one (thread, namespace). All here is a cache: without it steps are stored whole, never wrongly. It is bounded by
+the bytes that the remembered values are stored with, least recently used lanes go first.
+
+A channel has more than one tracker if its value was loaded more than once: who goes on writing holds the objects of one
+of the loads, and only those are found identical.
+
+Rules: not safe to use from two threads at once; the saver holds its lock.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Final
+
+from stepgraph.checkpoint.growth.frames import Frame
+from stepgraph.checkpoint.growth.rows import Key
+from stepgraph.checkpoint.growth.tracker import Tracker
+
+__all__ = ("Lane", "Lanes", "OpaqueValue")
+
+_FRAMES: Final = 4
+"""Checkpoints of a lane whose frames are remembered."""
+_TRACKERS: Final = 3
+"""Trackers of a channel that are remembered."""
+
+
+class OpaqueValue:
+    """A value that is no container: stored again only if its bytes changed."""
+
+    __slots__ = ("digest", "place")
+
+    def __init__(self, digest: int, place: str) -> None:
+        self.digest = digest
+        self.place = place
+
+
+class Lane:
+    """What is remembered of one thread and namespace.
+
+    Attributes:
+        key: Thread and namespace.
+        trackers: Channel to its trackers, the one that was used last in front.
+        opaque: Channel to its value, if it is no container.
+        broken: A store failed: nothing that was encoded in this lane may be stored any more.
+        grown: Whether what is remembered grew since it was weighed.
+        generation: The count of deletions in the storage when the lane was last known to be sound.
+    """
+
+    __slots__ = ("broken", "frames", "generation", "grown", "key", "opaque", "trackers")
+
+    def __init__(self, key: Key, generation: int = 0) -> None:
+        self.key = key
+        self.frames: dict[str, Frame] = {}
+        self.trackers: dict[str, list[Tracker]] = {}
+        self.opaque: dict[str, OpaqueValue] = {}
+        self.broken = False
+        self.grown = False
+        self.generation = generation
+
+    def remember_frame(self, checkpoint_id: str, frame: Frame) -> None:
+        """Remember the frame of a checkpoint, and forget the one remembered longest."""
+        frames = self.frames
+        frames.pop(checkpoint_id, None)
+        frames[checkpoint_id] = frame
+        if len(frames) > _FRAMES:
+            del frames[next(iter(frames))]
+
+    def tracker_for(self, channel: str, value: Any) -> Tracker | None:
+        """The tracker that a value seems to go on from."""
+        trackers = self.trackers.get(channel)
+        if trackers is None:
+            return None
+        if len(trackers) > 1:
+            best = max(range(len(trackers)), key=lambda i: (trackers[i].fits(value), -i))
+            if best:
+                trackers.insert(0, trackers.pop(best))
+        return trackers[0]
+
+    def replace_tracker(self, channel: str, earlier: Tracker | None, tracker: Tracker | None) -> None:
+        """Put a tracker in the place of the one that could not go on."""
+        self.grown = True
+        trackers = self.trackers.get(channel)
+        if trackers is None:
+            if tracker is not None:
+                self.trackers[channel] = [tracker]
+            return
+        if earlier is not None and earlier in trackers:
+            trackers.remove(earlier)
+        if tracker is not None:
+            trackers.insert(0, tracker)
+            del trackers[_TRACKERS:]
+        if not trackers:
+            del self.trackers[channel]
+
+    def seed(self, checkpoint_id: str, frame: Frame, loaded: Mapping[str, Tracker | OpaqueValue]) -> None:
+        """Go on from what was just read. What a writer uses stays: it is in front, and only loads push each other out."""
+        self.remember_frame(checkpoint_id, frame)
+        self.grown = True
+        for channel, known in loaded.items():
+            if isinstance(known, OpaqueValue):
+                self.opaque[channel] = known
+                continue
+            trackers = self.trackers.setdefault(channel, [])
+            trackers.insert(1, known)
+            del trackers[_TRACKERS:]
+
+    def weight(self) -> float:
+        """About how many bytes the remembered values are stored with."""
+        return 512 + sum([t.live for trackers in self.trackers.values() for t in trackers])
+
+
+class Lanes:
+    """The lanes that are remembered.
+
+    Args:
+        budget: About how many bytes the remembered values of all lanes may be stored with.
+    """
+
+    def __init__(self, budget: float = 32 * 1024 * 1024) -> None:
+        self.budget = budget
+        self._lanes: OrderedDict[Key, Lane] = OrderedDict()
+        self._weights: dict[Key, float] = {}
+        self._total = 0.0
+
+    def get(self, key: Key) -> Lane | None:
+        """A lane that is remembered."""
+        lane = self._lanes.get(key)
+        if lane is not None:
+            self._lanes.move_to_end(key)
+        return lane
+
+    def open(self, key: Key, generation: int = 0) -> Lane:
+        """A lane, remembered from now on."""
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(key, generation)
+            self._weigh(key, 512)
+        else:
+            self._lanes.move_to_end(key)
+        return lane
+
+    def weigh(self, lane: Lane) -> None:
+        """Take note that what is remembered of a lane grew; forget others if it is too much."""
+        lane.grown = False
+        if self._lanes.get(lane.key) is lane:
+            self._weigh(lane.key, lane.weight())
+
+    def _weigh(self, key: Key, weight: float) -> None:
+        self._total += weight - self._weights.get(key, 0)
+        self._weights[key] = weight
+        while self._total > self.budget and len(self._lanes) > 1:
+            oldest = next(iter(self._lanes))
+            if oldest == key:
+                break
+            self.forget(oldest)
+
+    def forget(self, key: Key) -> None:
+        """Forget a lane."""
+        if self._lanes.pop(key, None) is not None:
+            self._total -= self._weights.pop(key, 0)
+
+    def forget_thread(self, thread_id: str) -> None:
+        """Forget all lanes of a thread."""
+        for key in [key for key in self._lanes if key[0] == thread_id]:
+            self.forget(key)
+
+    def break_off(self, lane: Lane) -> None:
+        """A store failed: let nothing refer to what was not stored."""
+        lane.broken = True
+        if self._lanes.get(lane.key) is lane:
+            self.forget(lane.key)

@@ -1,0 +1,417 @@
+"""From rows to checkpoints.
+
+Theory: first the chain of records back to a complete one, which gives the places of all values; then the rows at these
+places, and those that their differences refer to, in as few requests as the chains allow; then all is unpacked. The
+first part waits (yields requests), the second is pure.
+
+Rules: whatever is wrong with stored bytes becomes one `CorruptCheckpointError` that names the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from ormsgpack import unpackb
+
+from stepgraph.checkpoint.base import PendingWrite
+from stepgraph.checkpoint.growth.codec import Codec, CorruptCheckpointError, unreadable
+from stepgraph.checkpoint.growth.frames import Frame, Record
+from stepgraph.checkpoint.growth.lanes import OpaqueValue
+from stepgraph.checkpoint.growth.operations import DICT, LIST, DictOp, ListOp, Op, restore_op
+from stepgraph.checkpoint.growth.rows import (
+    Children,
+    Key,
+    Program,
+    Row,
+    RowsBack,
+    RowsById,
+    WritesOf,
+    WritesRow,
+)
+from stepgraph.checkpoint.growth.task_writes import VALUE, read_task_writes, resolve
+from stepgraph.checkpoint.growth.tracker import SAME, WHOLE, WORTH_TRACKING, Entry, Tracker
+
+__all__ = ("Loaded", "Reader", "load", "load_many")
+
+_RECORDS: Final = 33
+"""So many records are asked for at once: as many as a chain has before the next complete one is due."""
+_FAULTS: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError)
+"""What unpacking damaged bytes may raise."""
+
+
+class Loaded:
+    """A checkpoint as it was read.
+
+    Attributes:
+        row: Its row.
+        record: Its record.
+        frame: Its versions, places and seen versions.
+        values: Channel to value.
+        writes: Its pending writes, in order.
+        known: Channel to what a writer that goes on from here should remember.
+    """
+
+    __slots__ = ("frame", "known", "record", "row", "values", "writes")
+
+    def __init__(self, row: Row, record: Record, frame: Frame) -> None:
+        self.row = row
+        self.record = record
+        self.frame = frame
+        self.values: dict[str, Any] = {}
+        self.writes: list[PendingWrite] = []
+        self.known: dict[str, Tracker | OpaqueValue] = {}
+
+
+def load(key: Key, checkpoint_id: str | None, codec: Codec) -> Program[Loaded | None]:
+    """Read one checkpoint, and what a writer needs to go on from it.
+
+    Args:
+        key: Thread and namespace.
+        checkpoint_id: Which; `None` for the newest.
+        codec: Makes values of bytes.
+
+    Raises:
+        CorruptCheckpointError: It cannot be read.
+    """
+    reader = Reader(key, codec)
+    rows = yield RowsBack(key, checkpoint_id, _RECORDS, False)
+    if not rows or (checkpoint_id is not None and rows[0].id != checkpoint_id):
+        return None
+    reader.keep(rows)
+    found = yield from reader.checkpoint(rows[0].id)
+    writes = yield from reader.pending([rows[0].id])
+    yield from reader.gather([*found.frame.places.items(), *reader.targets(writes[rows[0].id])])
+    for channel, place in found.frame.places.items():
+        value, known = reader.value(found.row.id, channel, place)
+        found.values[channel] = value
+        if known is not None:
+            found.known[channel] = known
+    found.writes = reader.resolve_writes(found.row.id, writes[found.row.id])
+    return found
+
+
+def load_many(key: Key, ids: Sequence[str], codec: Codec) -> Program[list[Loaded | CorruptCheckpointError]]:
+    """Read several checkpoints of one history at once. Elements of lists and dicts that grow are shared among them.
+
+    Args:
+        key: Thread and namespace.
+        ids: Which.
+        codec: Makes values of bytes.
+
+    Returns:
+        For each id the checkpoint, or why it cannot be read; ids that are not there are left out.
+    """
+    reader = Reader(key, codec)
+    reader.keep((yield RowsById(key, ids)))
+    writes = yield from reader.pending(ids)
+    results: dict[str, Loaded | CorruptCheckpointError] = {}
+    for checkpoint_id in sorted(ids):
+        if checkpoint_id not in reader.rows:
+            continue
+        try:
+            found = yield from reader.checkpoint(checkpoint_id)
+            mine = writes[checkpoint_id]
+            yield from reader.gather([*found.frame.places.items(), *reader.targets(mine)])
+            for channel, place in found.frame.places.items():
+                found.values[channel] = reader.shared_value(checkpoint_id, channel, place)
+            found.writes = reader.resolve_writes(checkpoint_id, mine)
+            results[checkpoint_id] = found
+        except CorruptCheckpointError as error:
+            results[checkpoint_id] = error
+    return [results[i] for i in ids if i in results]
+
+
+class _Writes:
+    """Pending writes of one checkpoint as they are stored: rows of their own, and rows of checkpoints that fold them."""
+
+    __slots__ = ("children", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[WritesRow] = []
+        self.children: list[Row] = []
+
+
+class Reader:
+    """Rows of one thread and namespace that were fetched, and what was unpacked of them.
+
+    Attributes:
+        rows: Id to row.
+    """
+
+    __slots__ = ("_codec", "_entries", "_frames", "_key", "_shared", "_stored", "rows")
+
+    def __init__(self, key: Key, codec: Codec) -> None:
+        self._key = key
+        self._codec = codec
+        self.rows: dict[str, Row] = {}
+        self._entries: dict[str, dict[str, Entry]] = {}
+        self._frames: dict[str, Frame] = {}
+        self._stored: dict[tuple[str, str], Any] = {}
+        self._shared: dict[tuple[str, str], Any] = {}
+
+    def keep(self, rows: Iterable[Row]) -> None:
+        """Remember rows that were fetched."""
+        for row in rows:
+            if row.values is not None or row.id not in self.rows:
+                self.rows[row.id] = row
+
+    # ---- records
+
+    def checkpoint(self, checkpoint_id: str) -> Program[Loaded]:
+        """The record of a checkpoint whose row is at hand, and its frame."""
+        chain: list[tuple[Row, Record]] = []
+        place: str | None = checkpoint_id
+        while True:
+            row = yield from self._row(checkpoint_id, place)
+            try:
+                record = Record(row.record)
+            except _FAULTS as error:
+                raise unreadable(self._key, checkpoint_id, error) from error
+            chain.append((row, record))
+            if record.complete or row.parent in self._frames:
+                break
+            place = row.parent
+        row, record = chain[-1]
+        frame = Frame() if record.complete else self._frames[row.parent or ""].copy()
+        try:
+            for row, record in reversed(chain):
+                record.apply(frame, row.id, row.parent)
+        except _FAULTS as error:
+            raise unreadable(self._key, checkpoint_id, error) from error
+        self._frames[checkpoint_id] = frame
+        return Loaded(self.rows[checkpoint_id], chain[0][1], frame)
+
+    def _row(self, checkpoint_id: str, place: str | None) -> Program[Row]:
+        if place is None:
+            raise unreadable(self._key, checkpoint_id, ValueError("it differs from nothing"))
+        if place not in self.rows:
+            self.keep((yield RowsBack(self._key, place, _RECORDS, False)))
+        if place not in self.rows:
+            raise unreadable(self._key, checkpoint_id, ValueError(f"checkpoint {place!r} is missing"))
+        return self.rows[place]
+
+    # ---- values
+
+    def gather(self, wanted: Iterable[tuple[str, str]]) -> Program[None]:
+        """Fetch the rows that store these values (channel and place), and all rows that they refer to."""
+        frontier = [(channel, place, 1) for channel, place in wanted]
+        seen: set[tuple[str, str]] = set()
+        first = True
+        while frontier:
+            missing = {p for _, p, _ in frontier if p not in self.rows or self.rows[p].values is None}
+            if missing:
+                near = [p for _, p, level in frontier if not level and p in missing]
+                if near and not first:
+                    self.keep((yield RowsBack(self._key, max(near), _RECORDS, True)))
+                    missing = {p for p in missing if p not in self.rows or self.rows[p].values is None}
+                if missing:
+                    self.keep((yield RowsById(self._key, sorted(missing))))
+            first = False
+            following = []
+            for channel, place, _ in frontier:
+                if (channel, place) in seen:
+                    continue
+                seen.add((channel, place))
+                entry = self._entry(channel, place)
+                if type(entry) is list and entry[0] != WHOLE:
+                    level = 1 if entry[0] == SAME else entry[4] if len(entry) > 4 else 0
+                    following.append((channel, entry[1], level))
+            frontier = following
+
+    def _entry(self, channel: str, place: str) -> Entry:
+        entries = self._entries.get(place)
+        if entries is None:
+            row = self.rows.get(place)
+            if row is None or row.values is None:
+                error = ValueError(f"checkpoint {place!r}, which stores it, is missing")
+                raise unreadable(self._key, place, error, channel)
+            try:
+                entries = unpackb(row.values)
+            except _FAULTS as error:
+                raise unreadable(self._key, place, error) from error
+            if type(entries) is not dict:
+                raise unreadable(self._key, place, ValueError("its values are no dict"))
+            self._entries[place] = entries
+        entry = entries.get(channel)
+        if type(entry) not in (bytes, list):
+            raise unreadable(self._key, place, ValueError("it is not there"), channel)
+        return entry
+
+    def _chain(self, channel: str, place: str) -> tuple[str, Any, list[tuple[str, list[Any]]]]:
+        """Where the whole value is, the value's entry, and the differences from there on."""
+        differences: list[tuple[str, list[Any]]] = []
+        while True:
+            entry = self._entry(channel, place)
+            if type(entry) is bytes or entry[0] == WHOLE:
+                differences.reverse()
+                return place, entry, differences
+            if entry[0] != SAME:
+                differences.append((place, entry))  # type: ignore[arg-type]
+            place = entry[1]  # type: ignore[assignment]
+
+    def value(self, checkpoint_id: str, channel: str, place: str) -> tuple[Any, Tracker | OpaqueValue | None]:
+        """A value, and what to remember of it to go on from it."""
+        codec = self._codec
+        try:
+            start, entry, differences = self._chain(channel, place)
+            data, flags = (entry, 0) if type(entry) is bytes else (entry[1], entry[2])
+            value = codec.unpack(data)
+            if not differences:
+                if len(data) < WORTH_TRACKING:
+                    return value, None
+                if type(value) not in (list, dict, str, bytes):
+                    digest = hash(data if codec.digest is codec.pack else codec.digest(value))
+                    return value, OpaqueValue(digest, start)
+            tracker = Tracker.begin(value, start, len(data), flags, codec)
+            for at, difference in differences:
+                flags = difference[5] if len(difference) > 5 else flags
+                level = difference[4] if len(difference) > 4 else 0
+                tracker.follow_chain(at, self._op(difference), level, len(difference[2]))
+            return tracker.hand_out(flags), tracker
+        except CorruptCheckpointError:
+            raise
+        except _FAULTS as error:
+            raise unreadable(self._key, checkpoint_id, error, channel) from error
+
+    def _op(self, difference: list[Any]) -> Op:
+        return restore_op(difference[0], difference[3], self._codec.unpack(difference[2]))
+
+    def shared_value(self, checkpoint_id: str, channel: str, place: str) -> Any:
+        """A value whose elements may be those of the same channel's values at other places."""
+        try:
+            value = self._shared_at(channel, place)
+        except CorruptCheckpointError:
+            raise
+        except _FAULTS as error:
+            raise unreadable(self._key, checkpoint_id, error, channel) from error
+        return value.copy() if type(value) is list or type(value) is dict else value
+
+    def _shared_at(self, channel: str, place: str) -> Any:
+        todo: list[tuple[str, list[Any]]] = []
+        while (channel, place) not in self._shared:
+            entry = self._entry(channel, place)
+            if type(entry) is bytes or entry[0] == WHOLE:
+                value = self._codec.unpack(entry if type(entry) is bytes else entry[1])  # type: ignore[arg-type]
+                if type(value) in (list, dict):
+                    self._shared[channel, place] = value
+                break
+            if entry[0] != SAME:
+                todo.append((place, entry))  # type: ignore[arg-type]
+            place = entry[1]  # type: ignore[assignment]
+        else:
+            value = self._shared[channel, place]
+        for at, difference in reversed(todo):
+            value = self._shared[channel, at] = applied(value, self._op(difference))
+        return value
+
+    # ---- pending writes
+
+    def pending(self, ids: Sequence[str]) -> Program[dict[str, _Writes]]:
+        """The pending writes of checkpoints, as they are stored."""
+        result = {checkpoint_id: _Writes() for checkpoint_id in ids}
+        for checkpoint_id, row in (yield WritesOf(self._key, ids)):
+            result[checkpoint_id].rows.append(row)
+        children = yield Children(self._key, ids)
+        self.keep(children)
+        for child in children:
+            result[child.parent].children.append(child)
+        return result
+
+    def targets(self, writes: _Writes) -> list[tuple[str, str]]:
+        """The stored values that pending writes refer to as a whole."""
+        wanted: list[tuple[str, str]] = []
+        for child in writes.children:
+            wanted += self.targets_in(child)
+        for row in writes.rows:
+            for _, channel, form in self._pairs_of(row):
+                if type(form) is list:
+                    wanted.append((channel, form[1]))
+        return wanted
+
+    def targets_in(self, child: Row) -> list[tuple[str, str]]:
+        """The stored values that the writes in a row refer to as a whole."""
+        tasks = self._tasks_of(child)
+        forms = [form for _, _, pairs in tasks for _, form in pairs]
+        return [(form[1], child.id) for form in forms if type(form) is list and form[0] == VALUE]
+
+    def _tasks_of(self, child: Row) -> list[tuple[str, str, list[tuple[str, Any]]]]:
+        try:
+            return read_task_writes(child.writes or b"\x90")
+        except _FAULTS as error:
+            raise unreadable(self._key, child.id, error) from error
+
+    def _pairs_of(self, row: WritesRow) -> list[Any]:
+        try:
+            pairs: list[Any] = unpackb(row.data)
+        except _FAULTS as error:
+            raise unreadable(self._key, row.task_id, error) from error
+        return pairs
+
+    def resolve_writes(self, checkpoint_id: str, writes: _Writes) -> list[PendingWrite]:
+        """The pending writes of a checkpoint, by task path, task and index; of each only the one that counts."""
+        found: dict[tuple[str, int], tuple[str, PendingWrite]] = {}
+        channel = ""
+        try:
+            for row in writes.rows:
+                for index, channel, form in self._pairs_of(row):
+                    if (row.task_id, index) not in found:
+                        write = (row.task_id, channel, self.write_value(channel, form))
+                        found[row.task_id, index] = (row.path, write)
+            for child in writes.children:
+                for task_id, path, pairs in self._tasks_of(child):
+                    for index, (channel, form) in enumerate(pairs):
+                        if (task_id, index) not in found:
+                            write = (task_id, channel, self.folded_value(child, channel, form))
+                            found[task_id, index] = (path, write)
+        except CorruptCheckpointError:
+            raise
+        except _FAULTS as error:
+            raise unreadable(self._key, checkpoint_id, error, channel) from error
+        order = sorted([(path, place) for place, (path, _) in found.items()])
+        return [found[place][1] for _, place in order]
+
+    def write_value(self, channel: str, form: Any) -> Any:
+        """What was written, of a write stored by itself."""
+        if type(form) is bytes:
+            return self._codec.unpack(form)
+        base, _ = self.value(form[1], channel, form[1])
+        return base if form[0] == SAME else applied(base, self._op(form))
+
+    def folded_value(self, child: Row, channel: str, form: Any) -> Any:
+        """What was written, of a write stored with the checkpoint that folds it."""
+        if type(form) is bytes:
+            return self._codec.unpack(form)
+        stored = self._stored_part(channel, child.id) if form[0] != VALUE else None
+        return resolve(form, stored, lambda name: self.value(child.id, name, child.id)[0])
+
+    def _stored_part(self, channel: str, place: str) -> Any:
+        """What a row itself stores for a channel: the whole value, or what its difference puts in."""
+        if (channel, place) not in self._stored:
+            entry = self._entry(channel, place)
+            data: Any = entry if type(entry) is bytes else entry[1] if entry[0] == WHOLE else entry[2]
+            self._stored[channel, place] = self._codec.unpack(data)
+        return self._stored[channel, place]
+
+
+def applied(value: Any, op: Op) -> Any:
+    """What an operation makes of a value, which stays as it is."""
+    if op.kind == LIST:
+        assert isinstance(op, ListOp)
+        result = value.copy()
+        end = len(op.fresh)
+        for i in range(len(op.cuts) - 3, -1, -3):
+            begin = end - op.cuts[i + 2]
+            result[op.cuts[i] : op.cuts[i + 1]] = op.fresh[begin:end]
+            end = begin
+        return result
+    if op.kind == DICT:
+        assert isinstance(op, DictOp)
+        result = value.copy()
+        for key in op.gone:
+            result.pop(key, None)
+        result.update(op.changed)
+        for key, inner in op.inner.items():
+            result[key] = applied(result[key], inner)
+        return result
+    return value[: op.start] + op.fresh  # type: ignore[union-attr]

@@ -1,0 +1,96 @@
+"""The form of what is stored: rows of checkpoints, rows of pending writes; and the requests that ask for them.
+
+A reader yields a request and is sent the answer; whoever runs it knows the storage.
+
+Rules: data only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+__all__ = ("Children", "Key", "Program", "Request", "Row", "RowsBack", "RowsById", "WritesOf", "WritesRow")
+
+Key: TypeAlias = tuple[str, str]
+"""Thread id and checkpoint namespace."""
+
+
+class Row(NamedTuple):
+    """One checkpoint.
+
+    Attributes:
+        id: Its id.
+        parent: The checkpoint before it.
+        run_id: The run that stored it.
+        metadata: Its metadata, in the form of the saver.
+        record: Its versions and where its values are, packed (see `frames`).
+        values: Channel to entry, packed: the values that it stores.
+        writes: What tasks wrote against `parent`, packed (see `task_writes`).
+    """
+
+    id: str
+    parent: str | None
+    run_id: str | None
+    metadata: Any
+    record: bytes
+    values: bytes | None
+    writes: bytes | None
+
+
+class WritesRow(NamedTuple):
+    """What one task wrote against a checkpoint, by one call of `put_writes`, or one of its special writes.
+
+    Attributes:
+        task_id: The task.
+        index: 0 for the ordinary writes of a task; negative for a write that is no write to a channel (it can be
+            replaced); positive for ordinary writes that came by a later call.
+        path: Where the task stands among those of its superstep.
+        data: `[[index, channel, entry], ...]`, packed.
+        run_id: The run that stored it.
+    """
+
+    task_id: str
+    index: int
+    path: str
+    data: bytes
+    run_id: str | None
+
+
+class RowsBack(NamedTuple):
+    """Ask for rows of a thread and namespace, newest first, from `last` on backwards (from the newest if `None`).
+
+    With `values` false, the rows may come without their values (`None`).
+    """
+
+    key: Key
+    last: str | None
+    limit: int
+    values: bool
+
+
+class RowsById(NamedTuple):
+    """Ask for these rows; those that are not there are left out."""
+
+    key: Key
+    ids: Sequence[str]
+
+
+class Children(NamedTuple):
+    """Ask for the rows that store writes against these checkpoints."""
+
+    key: Key
+    parents: Sequence[str]
+
+
+class WritesOf(NamedTuple):
+    """Ask for the pending writes of these checkpoints: a list of (checkpoint id, `WritesRow`)."""
+
+    key: Key
+    ids: Sequence[str]
+
+
+Request: TypeAlias = RowsBack | RowsById | Children | WritesOf
+
+R = TypeVar("R")
+Program: TypeAlias = Generator[Request, Any, R]

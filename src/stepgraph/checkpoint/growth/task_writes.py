@@ -1,0 +1,171 @@
+"""Pending writes in bytes: what tasks wrote, as references to the values that fold it where it is stored there already.
+
+The writes of a step's tasks stand in the row of the checkpoint that folds them. An element that a task added to a list
+is stored in that row as part of the list's difference, so the write only says which elements they are. Forms:
+
+- `bytes`: the packed value;
+- `[10, channel]`: the value that the row's checkpoint holds in the channel;
+- `[11, start, stop]`: a list of elements of what the row stores for the write's channel;
+- `[12, place]`: one element of it;
+- `[13]`, `[13, places]`: a dict of the keys that the row sets in the write's channel: all, or those at these places;
+- a difference as in `tracker`: against a stored value of the channel (writes stored before their step is).
+
+Rules: pure; identity decides, never `==`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import is_
+from typing import Any, Final
+
+from ormsgpack import packb, unpackb
+
+from stepgraph.checkpoint.changes import TaskWrites
+from stepgraph.checkpoint.growth.codec import Codec, not_storable
+from stepgraph.checkpoint.serde.errors import NotStorableError
+
+__all__ = ("ELEMENT", "ELEMENTS", "KEYS", "VALUE", "encode_task_writes", "read_task_writes", "resolve")
+
+VALUE: Final = 10
+ELEMENTS: Final = 11
+ELEMENT: Final = 12
+KEYS: Final = 13
+
+_INLINE: Final = frozenset((int, float, bool, type(None)))
+_SHORT: Final = 40
+"""Texts up to this length are no longer than a reference to them."""
+
+
+class _Source:
+    """What a row stores for one channel, and how far writes were found in it."""
+
+    __slots__ = ("at", "places", "stored")
+
+    def __init__(self, stored: Any) -> None:
+        self.stored = stored
+        self.at: int | None = None
+        self.places: dict[int, int] | None = None
+
+    def find(self, value: Any) -> int | None:
+        """Where an object is among the elements."""
+        if self.places is None:
+            items = self.stored if type(self.stored) is list else self.stored.values()
+            self.places = {id(x): i for i, x in enumerate(items)}
+        return self.places.get(id(value))
+
+
+def encode_task_writes(
+    writes: Sequence[TaskWrites], values: Mapping[str, Any], stored: Mapping[str, Any], codec: Codec
+) -> bytes:
+    """The writes of a step's tasks.
+
+    Args:
+        writes: Of each task.
+        values: Channel to value, of the checkpoint that folds them.
+        stored: Channel to the elements (a list) or the keys and values (a dict) that its row stores.
+        codec: Makes bytes.
+    """
+    sources: dict[str, _Source] = {}
+    tasks = []
+    for task_id, path, pairs in writes:
+        encoded = []
+        for channel, value in pairs:
+            kind = type(value)
+            form: Any = None
+            if kind not in _INLINE and channel in values and not (kind is str and len(value) < _SHORT):
+                form = _refer(channel, value, values, stored, sources)
+            if form is None:
+                try:
+                    form = codec.pack(value)
+                except NotStorableError as error:
+                    raise not_storable(error, channel) from error.__cause__
+            encoded.append([channel, form])
+        tasks.append([task_id, path, encoded])
+    return packb(tasks)
+
+
+def _refer(
+    channel: str,
+    value: Any,
+    values: Mapping[str, Any],
+    stored: Mapping[str, Any],
+    sources: dict[str, _Source],
+) -> list[Any] | None:
+    """A reference to where the value is stored; `None` if it is not."""
+    if value is values[channel]:
+        return [VALUE, channel]
+    parts = stored.get(channel)
+    if parts is None or not parts:
+        return None
+    source = sources.get(channel)
+    if source is None:
+        source = sources[channel] = _Source(parts)
+    if type(parts) is dict:
+        return _refer_to_keys(source, value)
+    if type(value) is not list:
+        place = source.find(value)
+        return None if place is None else [ELEMENT, place]
+    if not value:
+        return None
+    at = source.at if source.at is not None else len(parts) - len(value)
+    stop = at + len(value)
+    if at < 0 or stop > len(parts) or not all(map(is_, value, parts[at:stop])):
+        found = source.find(value[0])
+        if found is None:
+            return None
+        at, stop = found, found + len(value)
+        if stop > len(parts) or not all(map(is_, value, parts[at:stop])):
+            return None
+    source.at = stop if stop < len(parts) else None
+    return [ELEMENTS, at, stop]
+
+
+def _refer_to_keys(source: _Source, value: Any) -> list[Any] | None:
+    parts = source.stored
+    if type(value) is not dict or not value:
+        return None
+    if len(value) == len(parts) and all(map(is_, value.values(), parts.values())) and list(value) == list(parts):
+        return [KEYS]
+    order = {key: i for i, key in enumerate(parts)}
+    places = []
+    for key, item in value.items():
+        place = order.get(key)
+        if place is None or parts[key] is not item:
+            return None
+        places.append(place)
+    return [KEYS, places]
+
+
+def resolve(form: list[Any], stored: Any, value_of: Callable[[str], Any]) -> Any:
+    """The value that a reference stands for.
+
+    Args:
+        form: The reference.
+        stored: What the row stores for the channel, unpacked.
+        value_of: The value that the row's checkpoint holds in a channel.
+
+    Raises:
+        ValueError: It is no reference, or refers to nothing.
+    """
+    kind = form[0]
+    if kind == VALUE:
+        return value_of(form[1])
+    if kind == ELEMENTS and type(stored) is list and form[2] <= len(stored):
+        return stored[form[1] : form[2]]
+    if kind == ELEMENT and type(stored) is list:
+        return stored[form[1]]
+    if kind == ELEMENT and type(stored) is dict:
+        return list(stored.values())[form[1]]
+    if kind == KEYS and type(stored) is dict:
+        if len(form) == 1:
+            return dict(stored)
+        items = list(stored.items())
+        return dict([items[i] for i in form[1]])
+    raise ValueError(f"a pending write refers to nothing: {form!r:.60}")
+
+
+def read_task_writes(data: bytes) -> list[tuple[str, str, list[tuple[str, Any]]]]:
+    """The tasks in these bytes: id, path, and channel and form of each write."""
+    tasks = unpackb(data)
+    return [(task_id, path, [(channel, form) for channel, form in pairs]) for task_id, path, pairs in tasks]

@@ -1,0 +1,107 @@
+"""`CompiledStateGraph`: a `StateGraph` that runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic
+
+from stepgraph.graph.lower import lower
+from stepgraph.pregel.pregel import ContextT, InputT, OutputT, Pregel, StateT
+from stepgraph.schema.objects import mapper_for
+from stepgraph.values.names import START
+
+if TYPE_CHECKING:
+    from stepgraph.graph.state import StateGraph
+    from stepgraph.pregel.plan import Plan
+
+
+class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT], Generic[StateT, ContextT, InputT, OutputT]):
+    """What `StateGraph.compile()` answers. `builder` is the declaration that it was made from."""
+
+    builder: StateGraph[StateT, ContextT, InputT, OutputT]
+
+    def __init__(self, *, builder: StateGraph[Any, Any, Any, Any], plan: Plan, settings: Mapping[str, Any]) -> None:
+        self.builder = builder
+        self.plan = plan
+        self._settle(**settings)
+        self.input_channels = START
+        output, stream = plan.output_channels, plan.stream_channels
+        self.output_channels = output if isinstance(output, str) else list(output)
+        self.stream_channels = stream if isinstance(stream, str) else list(stream)
+
+    @property
+    def channels(self) -> dict[str, Any]:
+        """Every channel by name: fields, the input, control channels, Sends."""
+        from stepgraph.graph.channel_view import channel_view
+
+        return channel_view(self)
+
+    @property
+    def schema_to_mapper(self) -> dict[Any, Any]:
+        """How each schema's objects are built; one function a schema."""
+        return {schema: mapper_for(schema) for schema in self.builder.schemas}
+
+    def _schema_of(self, what: str) -> Any:
+        return self.builder.input_schema if what == "input" else self.builder.output_schema
+
+
+def compile_graph(
+    builder: StateGraph[Any, Any, Any, Any],
+    checkpointer: Any,
+    *,
+    cache: Any,
+    store: Any,
+    interrupt_before: Any,
+    interrupt_after: Any,
+    debug: bool,
+    name: str | None,
+    transformers: Any,
+    concurrency: str,
+    unknown_target: str | None,
+    strict_serde: bool,
+    check: str | None,
+    migrations: Sequence[Any],
+    executor: Any,
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Assemble the compiled graph of a validated declaration."""
+    name = name or "LangGraph"
+    settings = {
+        "name": name,
+        "checkpointer": _strict(builder, checkpointer, strict_serde),
+        "store": store,
+        "cache": cache,
+        "interrupt_before": interrupt_before,
+        "interrupt_after": interrupt_after,
+        "debug": debug,
+        "context_schema": builder.context_schema,
+        "stream_mode": "updates",
+        "concurrency": concurrency,
+    }
+    plan = lower(builder, name, unknown_target or default_unknown_target())
+    compiled: CompiledStateGraph[Any, Any, Any, Any] = CompiledStateGraph(builder=builder, plan=plan, settings=settings)
+    compiled.stream_transformers = transformers
+    builder.compiled = True
+    return compiled
+
+
+def default_unknown_target() -> str:
+    """`error`, unless programs written for the other engine run on this one."""
+    return "warn" if os.environ.get("STEPGRAPH_COMPAT_ACTIVE") else "error"
+
+
+def _strict(builder: StateGraph[Any, Any, Any, Any], saver: Any, strict: bool) -> Any:
+    """With strict serialization, a saver that restores only the types that the graph's schemas name."""
+    if saver is None or isinstance(saver, bool):
+        return saver
+    if not strict and os.environ.get("LANGGRAPH_STRICT_MSGPACK", "false").lower() not in ("1", "true", "yes"):
+        return saver
+    if not hasattr(saver, "with_allowlist"):
+        return saver
+    from stepgraph.schema.reachable import schema_types
+
+    schemas = [*builder.schemas, *([builder.context_schema] if builder.context_schema else [])]
+    found = {(cls.__module__, cls.__qualname__) for cls in schema_types(schemas)}
+    return saver.with_allowlist(found)
+
+

@@ -1,0 +1,161 @@
+"""From declaration to plan: specs become frozen data and bound functions.
+
+Like a query planner, this runs no user code and generates none. Rules: the result holds no reference to the builder,
+and nothing is appended to it after `seal()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.channels.base import BaseChannel
+from stepgraph.channels.last_value import LastValue
+from stepgraph.pregel.call import bind, bind_path
+from stepgraph.pregel.fields import plan_channel
+from stepgraph.pregel.plan import BranchPlan, JoinPlan, NodePlan, Plan
+from stepgraph.pregel.results import take_child_result, take_input, take_root_result, take_state_result
+from stepgraph.schema.fields import FieldSpec, parse_schema
+from stepgraph.schema.objects import mapper_for
+from stepgraph.schema.validate import validator_for
+from stepgraph.values.names import END, ROOT, START
+
+if TYPE_CHECKING:
+    from stepgraph.graph.specs import BranchSpec, NodeSpec
+    from stepgraph.graph.state import StateGraph
+
+
+def lower(builder: StateGraph, name: str, unknown_target: str) -> Plan:
+    """The plan of a validated declaration."""
+    plan = Plan(name)
+    plan.unknown_target = unknown_target
+    plan_fields(plan, builder.fields.values())
+    _plan_ends(plan, builder)
+    plan.start = _start_node()
+    plan.nodes = {START: plan.start}
+    for spec in builder.nodes.values():
+        plan.nodes[spec.name] = _node(plan, spec)
+    _plan_edges(plan, builder)
+    _plan_branches(plan, builder)
+    _plan_validators(plan, builder)
+    return plan.seal()
+
+
+def plan_fields(plan: Plan, specs: Iterable[FieldSpec]) -> None:
+    """Sort fields by how their writes are folded."""
+    fields: list[str] = []
+    starts: list[tuple[str, Any]] = []
+    managed: list[str] = []
+    for spec in specs:
+        channel = spec.channel
+        if not isinstance(channel, BaseChannel):
+            managed.append(spec.name)
+            continue
+        fields.append(spec.name)
+        if type(channel) is LastValue:
+            continue
+        plan_channel(plan, spec.name, channel, starts)
+    plan.fields = tuple(fields)
+    plan.managed = frozenset(managed)
+    plan.starts = tuple(starts)
+    plan.root = fields == [ROOT]
+
+
+def _plan_ends(plan: Plan, builder: StateGraph) -> None:
+    """What goes in, what comes out, and what streams show."""
+    plan.input_channels = START
+    plan.input_keys = frozenset(parse_schema(builder.input_schema).channels)
+    output = tuple(parse_schema(builder.output_schema).channels)
+    plan.output_channels = ROOT if output == (ROOT,) else output
+    plan.stream_channels = ROOT if plan.root else plan.fields
+    plan.output_keys = frozenset(output)
+    plan.stream_keys = frozenset(plan.fields)
+
+
+def _start_node() -> NodePlan:
+    node = NodePlan(START)
+    node.trigger = START
+    node.triggers = (START,)
+    node.hidden = True
+    node.call = _pass_input
+    node.take = take_input
+    return node
+
+
+def _pass_input(task: Any) -> Any:
+    return task.input
+
+
+def _node(plan: Plan, spec: NodeSpec) -> NodePlan:
+    node = NodePlan(spec.name)
+    node.action = spec.action
+    node.call, node.acall = bind(spec.action)
+    node.is_async = node.call is None
+    node.deferred = spec.defer
+    node.metadata = spec.metadata
+    if spec.is_subgraph:
+        node.take = take_child_result
+    else:
+        node.take = take_root_result if plan.root else take_state_result
+    keys, node.managed = reads(plan, spec.input_schema)
+    node.keys = keys
+    if not spec.is_subgraph:
+        node.mapper = mapper_for(spec.input_schema)
+    return node
+
+
+def reads(plan: Plan, schema: Any) -> tuple[tuple[str, ...] | str | None, tuple[tuple[str, Any], ...]]:
+    """What a reader of this schema sees: channels (None for the whole state) and managed values."""
+    spec = parse_schema(schema)
+    names = tuple(spec.channels)
+    if names == (ROOT,):
+        return ROOT, ()
+    managed = tuple((name, value.get) for name, value in spec.managed.items())
+    whole = len(names) == len(plan.fields) and set(names) == set(plan.fields)
+    return (None if whole else names), managed
+
+
+def _plan_edges(plan: Plan, builder: StateGraph) -> None:
+    nodes = plan.nodes
+    targets: dict[str, dict[str, NodePlan]] = {}
+    for source, target in sorted(builder.edges):
+        if target != END:
+            targets.setdefault(source, {})[target] = nodes[target]
+    for source, found in targets.items():
+        nodes[source].targets = tuple(found.values())
+    for sources, target in sorted(builder.waiting_edges):
+        if target == END:
+            continue
+        channel = f"join:{'+'.join(sources)}:{target}"
+        join = JoinPlan(channel, sources, nodes[target])
+        plan.joins[channel] = join
+        nodes[target].triggers += (channel,)
+        for source in join.sources:
+            nodes[source].joins += (join,)
+
+
+def _plan_branches(plan: Plan, builder: StateGraph) -> None:
+    for source, branches in builder.branches.items():
+        node = plan.nodes[source]
+        default = builder.nodes[source].input_schema if source in builder.nodes else builder.state_schema
+        node.branches = tuple(_branch(plan, spec, default) for spec in branches.values())
+
+
+def _branch(plan: Plan, spec: BranchSpec, default_schema: Any) -> BranchPlan:
+    path, apath = bind_path(spec.path)
+    schema = spec.input_schema or default_schema
+    branch = BranchPlan(spec.name, path, apath, spec.ends)
+    branch.keys, managed = reads(plan, schema)
+    if managed and branch.keys is None:
+        branch.keys = plan.fields
+    branch.managed = managed
+    branch.mapper = mapper_for(schema)
+    return branch
+
+
+def _plan_validators(plan: Plan, builder: StateGraph) -> None:
+    for schema in (builder.state_schema, builder.input_schema, builder.output_schema):
+        check = validator_for(schema)
+        if check is not None:
+            for name in parse_schema(schema).channels:
+                plan.validators.setdefault(name, check)

@@ -1,0 +1,421 @@
+"""The asynchronous driver: it awaits tasks on the event loop and keeps synchronous work off it.
+
+A lone coroutine task is awaited inline: no `asyncio.Task`, but in a context of its own. Several get a task each and a
+shared countdown. Consecutive supersteps of purely synchronous nodes run on one worker thread, one hand-off for all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from contextvars import Context, copy_context
+from time import perf_counter, sleep
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.errors import NodeCancelledError
+from stepgraph.pregel.call import aexecute
+from stepgraph.pregel.drivers.pool import POOL
+from stepgraph.pregel.drivers.sync import run_task, run_tasks, settle_error
+from stepgraph.pregel.ending import close, close_failed, outcome
+from stepgraph.pregel.task import CURRENT
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.task import Task
+
+SLICE_SECONDS = 0.0005
+"""A run that never suspends lets the loop turn, and lets go of the interpreter lock, this often."""
+_YIELD_SECONDS = 1e-6
+
+
+class _InContext:
+    """Await the rest of a coroutine whose first step already ran, each step inside the task's context."""
+
+    __slots__ = ("_context", "_coroutine", "_yielded")
+
+    def __init__(self, context: Context, coroutine: Any, yielded: Any) -> None:
+        self._context = context
+        self._coroutine = coroutine
+        self._yielded = yielded
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        run, coroutine, yielded = self._context.run, self._coroutine, self._yielded
+        while True:
+            try:
+                sent = yield yielded
+            except GeneratorExit:
+                run(coroutine.close)
+                raise
+            except BaseException as error:
+                step, value = coroutine.throw, error
+            else:
+                step, value = coroutine.send, sent
+            try:
+                yielded = run(step, value)
+            except StopIteration as stop:
+                return stop.value
+
+
+async def arun_task(task: Task) -> None:
+    """Await one task and tell the machine what became of it; raises what the run must fail with."""
+    if task.restored:
+        return
+    machine = task.machine
+    context = copy_context()
+    context.run(CURRENT.set, task)
+    coroutine = _attempt(task)
+    try:
+        try:
+            yielded = context.run(coroutine.send, None)
+        except StopIteration:
+            pass
+        else:
+            await _InContext(context, coroutine, yielded)
+    except asyncio.CancelledError as error:
+        _settle_cancelled(task, error)
+    except BaseException as error:
+        settle_error(task, error)
+    else:
+        if machine.listens:
+            machine.done(task)
+
+
+def _attempt(task: Task) -> Any:
+    if task.node.policy is not None or task.machine.scope.observer is not None or task.timeout is not None:
+        from stepgraph.pregel.drivers.attempts import attempt_async
+
+        return attempt_async(task)
+    return aexecute(task, _path_off_loop)
+
+
+async def _path_off_loop(task: Task, path: Callable[[Any, Task], Any], state: Any) -> Any:
+    """A synchronous path function of an async node must not hold up the event loop."""
+    return await offload(task.machine, path, state, task)
+
+
+def _settle_cancelled(task: Task, error: asyncio.CancelledError) -> None:
+    """Tell a run that is being cancelled from a node that raised CancelledError by itself."""
+    current = asyncio.current_task()
+    if task.cancelled or (current is not None and current.cancelling()):
+        raise error
+    failure = NodeCancelledError(task.node.name)
+    failure.__cause__ = error
+    settle_error(task, failure)
+
+
+def is_sync_step(tasks: Sequence[Task]) -> bool:
+    """Whether a superstep needs no event loop."""
+    return all(prefers_thread(task) for task in tasks)
+
+
+def prefers_thread(task: Task) -> bool:
+    """Whether a task runs on a worker thread: its node has a synchronous form only."""
+    node = task.node
+    return node.acall is None and not node.has_async
+
+
+def _segment(machine: Machine, tasks: Sequence[Task]) -> Sequence[Task]:
+    """Stay on the worker thread for as long as supersteps are synchronous."""
+    recorder = machine.recorder
+    since = perf_counter()
+    while tasks and is_sync_step(tasks):
+        if perf_counter() - since > SLICE_SECONDS:
+            sleep(_YIELD_SECONDS)
+            since = perf_counter()
+        if machine.stop_requested:
+            raise asyncio.CancelledError
+        if len(tasks) == 1:
+            run_task(tasks[0])
+        else:
+            run_tasks(machine, tasks)
+        tasks = machine.commit(tasks)
+        if recorder is not None and recorder.waits:
+            recorder.between_steps()
+    return tasks
+
+
+async def offload(machine: Machine, work: Callable[..., Any], *arguments: Any) -> Any:
+    """Run work on a pool thread in a copy of this context; a cancelled wait asks it to stop and waits for it."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
+
+    def job() -> None:
+        try:
+            result = context.run(work, *arguments)
+        except BaseException as error:
+            loop.call_soon_threadsafe(_set_error, future, error)
+        else:
+            loop.call_soon_threadsafe(_set_result, future, result)
+
+    POOL.submit(job)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        machine.stop_requested = True
+        if not future.done():
+            await _finished(future)
+        raise
+
+
+async def _finished(future: asyncio.Future[Any]) -> None:
+    """Wait for work that cannot be cancelled, however often the waiting task is."""
+    while not future.done():
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError:
+            continue
+    if not future.cancelled():
+        future.exception()
+
+
+def _set_result(future: asyncio.Future[Any], result: Any) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _set_error(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error if not isinstance(error, StopIteration) else RuntimeError(repr(error)))
+
+
+async def adrive(machine: Machine, tasks: Sequence[Task]) -> None:
+    """Run a machine to its end."""
+    recorder = machine.recorder
+    since = perf_counter()
+    while tasks:
+        if is_sync_step(tasks):
+            tasks = await offload(machine, _segment, machine, tasks)
+            since = perf_counter()
+            continue
+        if len(tasks) == 1:
+            await arun_task(tasks[0])
+        else:
+            await arun_tasks(machine, tasks)
+        tasks = machine.commit(tasks)
+        if recorder is not None and recorder.waits:
+            await recorder.abetween_steps()
+        if perf_counter() - since > SLICE_SECONDS:
+            await asyncio.sleep(0)
+            since = perf_counter()
+
+
+class _Countdown:
+    """Several tasks of one superstep: an asyncio.Task for each coroutine, one hand-off for all synchronous ones."""
+
+    __slots__ = ("_handles", "_loop", "_limit", "_machine", "_threaded", "_wake", "errors", "left")
+
+    def __init__(self, machine: Machine, tasks: Sequence[Task]) -> None:
+        self._machine = machine
+        self._loop = asyncio.get_running_loop()
+        self._wake: asyncio.Future[None] | None = None
+        self.errors: list[BaseException] = []
+        self._handles: list[asyncio.Task[None]] = []
+        waiting = [task for task in tasks if not task.restored]
+        threaded = [task for task in waiting if prefers_thread(task)]
+        coroutines = [task for task in waiting if not prefers_thread(task)]
+        self.left = len(coroutines) + bool(threaded)
+        self._threaded: asyncio.Future[None] | None = None
+        limit = machine.scope.max_concurrency
+        self._limit = asyncio.Semaphore(limit) if limit is not None else None
+        for task in coroutines:
+            context = copy_context()
+            context.run(CURRENT.set, task)
+            self._handles.append(self._loop.create_task(self._one(task), context=context))
+        if threaded:
+            self._threaded = self._loop.create_task(self._in_threads(threaded))
+
+    async def _one(self, task: Task) -> None:
+        try:
+            if self._limit is None:
+                await self._run(task)
+            else:
+                async with self._limit:
+                    await self._run(task)
+        except BaseException as error:
+            self._failed(error)
+        self._tick()
+
+    async def _run(self, task: Task) -> None:
+        try:
+            await _attempt(task)
+        except asyncio.CancelledError as error:
+            _settle_cancelled(task, error)
+        except BaseException as error:
+            settle_error(task, error)
+        else:
+            if self._machine.listens:
+                self._machine.done(task)
+
+    async def _in_threads(self, tasks: Sequence[Task]) -> None:
+        try:
+            await offload(self._machine, run_tasks, self._machine, tasks)
+        except BaseException as error:
+            self._failed(error)
+        self._tick()
+
+    def _failed(self, error: BaseException) -> None:
+        self.errors.append(error)
+
+    def _tick(self) -> None:
+        self.left -= 1
+        self.wake()
+
+    def wake(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    async def turn(self) -> None:
+        """Wait until something ended (or a consumer was woken)."""
+        self._wake = self._loop.create_future()
+        await self._wake
+
+    async def wait(self) -> None:
+        while self.left and not self.errors:
+            await self.turn()
+
+    async def close(self) -> None:
+        """Cancel what still runs and wait until it has ended."""
+        self._machine.stop_requested = self._machine.stop_requested or bool(self.left)
+        rest: list[asyncio.Future[None]] = [handle for handle in self._handles if not handle.done()]
+        for task_handle in rest:
+            task_handle.cancel()
+        if self._threaded is not None and not self._threaded.done():
+            rest.append(self._threaded)
+        if rest:
+            interrupted = False
+            while not all(handle.done() for handle in rest):
+                try:
+                    await asyncio.wait(rest)
+                except asyncio.CancelledError:
+                    interrupted = True
+            if interrupted:
+                raise asyncio.CancelledError
+
+    def check(self) -> None:
+        for error in self.errors:
+            raise error
+
+
+async def arun_tasks(machine: Machine, tasks: Sequence[Task]) -> None:
+    """Run all tasks of one superstep; the first failure cancels the others and waits for them."""
+    step = _Countdown(machine, tasks)
+    try:
+        await step.wait()
+    finally:
+        if step.left:
+            await step.close()
+    step.check()
+
+
+async def arun(machine: Machine, begin: Callable[[], Awaitable[Sequence[Task]]]) -> Any:
+    """Run a machine from its beginning to its end and answer its output."""
+    try:
+        await adrive(machine, await begin())
+    except BaseException as error:
+        await agive_up(machine, error)
+        raise
+    return await aconclude(machine)
+
+
+async def agive_up(machine: Machine, error: BaseException) -> None:
+    """A run failed or was cancelled: what it finished is kept."""
+    close_failed(machine)
+    if machine.parent is None and machine.recorder is not None:
+        try:
+            await machine.recorder.asettle()
+        except Exception as failure:
+            if failure is not error:
+                error.add_note(f"Besides, what the run had finished could not be stored: {failure!r}")
+
+
+async def aconclude(machine: Machine) -> Any:
+    """A run came to its end or stopped: store what is left, then answer or raise."""
+    close(machine)
+    if machine.parent is None and machine.recorder is not None:
+        await machine.recorder.asettle()
+    return outcome(machine)
+
+
+async def astream_run(
+    machine: Machine, begin: Callable[[], Awaitable[Sequence[Task]]], buffer: deque[Any], live: Any
+) -> AsyncIterator[Any]:
+    """Run a machine step by step, yielding its events; `live` calls its `wake` when one arrives during a step."""
+    pop = buffer.popleft
+    try:
+        tasks = await begin()
+        recorder = machine.recorder
+        while True:
+            while buffer:
+                yield pop()
+            if not tasks:
+                break
+            if recorder is not None and recorder.waits:
+                await recorder.abetween_steps()
+            if live is None and len(tasks) == 1:
+                if prefers_thread(tasks[0]):
+                    await offload(machine, run_task, tasks[0])
+                else:
+                    await arun_task(tasks[0])
+            else:
+                step = _Countdown(machine, tasks)
+                if live is not None:
+                    live.wake = step.wake
+                try:
+                    while step.left and not step.errors:
+                        while buffer:
+                            yield pop()
+                        if step.left and not step.errors:
+                            await step.turn()
+                finally:
+                    if step.left:
+                        await step.close()
+                step.check()
+            tasks = machine.commit(tasks)
+        if machine.status == "breakpoint" and machine.sink is not None and machine.parent is None:
+            machine.sink.breakpoint(machine)
+    except GeneratorExit as closed:
+        await agive_up(machine, closed)
+        raise
+    except BaseException as error:
+        await agive_up(machine, error)
+        while buffer:
+            yield pop()
+        raise
+    while buffer:
+        yield pop()
+    await aconclude(machine)
+
+
+class Live:
+    """Wakes the consumer of an async stream from whatever thread an event comes from."""
+
+    __slots__ = ("_loop", "wake")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.wake: Callable[[], None] = _nobody
+
+    def notify(self) -> None:
+        self._loop.call_soon_threadsafe(self._wake_now)
+
+    def _wake_now(self) -> None:
+        self.wake()
+
+
+def _nobody() -> None:
+    return None
+
+
+def current_loop() -> asyncio.AbstractEventLoop:
+    """The loop that this run lives on."""
+    return asyncio.get_running_loop()
+
+
+def lend_loop(machine: Machine) -> None:
+    """Let synchronous code of this run, on worker threads, send its coroutines to the run's own loop."""
+    if machine.parent is None and machine.scope.loop_host is None:
+        from stepgraph.pregel.drivers.loop_host import LoopHost
+
+        machine.scope.loop_host = LoopHost(asyncio.get_running_loop())

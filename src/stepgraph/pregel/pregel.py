@@ -1,0 +1,562 @@
+"""`Pregel`: the face of a compiled graph. It opens runs, hands them to a driver, and shapes what comes out.
+
+Rules of this file: nothing is decided about a run here. Synchronous and asynchronous methods differ in the driver and
+trampoline that they call, and in nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
+
+from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
+from stepgraph.pregel.describing import Describing
+from stepgraph.pregel.drivers import sync
+from stepgraph.pregel.inspecting import Inspecting
+from stepgraph.pregel.opening import PLAIN, Options, modes_of, open_child, open_run, timestamp
+from stepgraph.pregel.programs.begin import begin_child, begin_root, begin_without_saver
+from stepgraph.pregel.programs.trampoline import arun_program, run_program
+from stepgraph.pregel.task import current_task
+from stepgraph.stream.shape import as_output, shaper
+from stepgraph.stream.sink import Sink
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.plan import Plan
+    from stepgraph.pregel.scope import Scope
+    from stepgraph.pregel.task import Task
+
+StateT = TypeVar("StateT", default=Any)
+ContextT = TypeVar("ContextT", default=None)
+InputT = TypeVar("InputT", default=StateT)
+OutputT = TypeVar("OutputT", default=StateT)
+
+Config = Mapping[str, Any]
+
+
+class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT]):
+    """A graph that runs: in supersteps, with or without a saver, alone or inside another graph.
+
+    Usually made by `StateGraph.compile()`. Made directly it takes nodes that read and write channels; see
+    `NodeBuilder`.
+
+    Args:
+        nodes: Name to node.
+        channels: Name to channel or managed value.
+        input_channels: The channel, or channels, that the input is written to.
+        output_channels: What a run returns: one channel's value, or a dict of several.
+        stream_channels: What streams show; every channel by default.
+        checkpointer: See `StateGraph.compile`.
+
+    Raises:
+        ValueError: A node reads or subscribes to a channel that does not exist, or a name is reserved.
+    """
+
+    plan: Plan
+
+    def __init__(
+        self,
+        *,
+        nodes: dict[str, Any],
+        channels: dict[str, Any] | None = None,
+        auto_validate: bool = True,
+        stream_mode: Any = "values",
+        stream_eager: bool = False,
+        output_channels: str | Sequence[str],
+        stream_channels: str | Sequence[str] | None = None,
+        interrupt_after_nodes: Any = (),
+        interrupt_before_nodes: Any = (),
+        input_channels: str | Sequence[str],
+        step_timeout: float | None = None,
+        debug: bool | None = None,
+        checkpointer: Checkpointer = None,
+        store: Any = None,
+        cache: Any = None,
+        retry_policy: Any = (),
+        cache_policy: Any = None,
+        context_schema: type[ContextT] | None = None,
+        config: Config | None = None,
+        trigger_to_nodes: Mapping[str, Sequence[str]] | None = None,
+        node_error_handler_map: Mapping[str, str] | None = None,
+        name: str = "LangGraph",
+        stream_transformers: Sequence[Callable[[tuple[str, ...]], Any]] | None = None,
+        concurrency: str = "detect",
+        **deprecated_kwargs: Any,
+    ) -> None:
+        from stepgraph.pregel.lowlevel import plan_of_nodes
+
+        self._settle(
+            name=name,
+            checkpointer=checkpointer,
+            store=store,
+            cache=cache,
+            interrupt_before=interrupt_before_nodes,
+            interrupt_after=interrupt_after_nodes,
+            debug=bool(debug),
+            context_schema=context_schema,
+            stream_mode=stream_mode,
+            concurrency=concurrency,
+        )
+        self.config = config or deprecated_kwargs.get("config_type")
+        self.stream_eager = stream_eager
+        self.step_timeout = step_timeout
+        self.retry_policy = retry_policy
+        self.cache_policy = cache_policy
+        self.stream_transformers = stream_transformers
+        self._declared_nodes = dict(nodes)
+        self._declared_channels = dict(channels or {})
+        self.input_channels = input_channels
+        self.output_channels = output_channels
+        self.stream_channels = stream_channels
+        if auto_validate:
+            self.plan = plan_of_nodes(self)
+
+    def _settle(
+        self,
+        *,
+        name: str,
+        checkpointer: Checkpointer,
+        store: Any,
+        cache: Any,
+        interrupt_before: Any,
+        interrupt_after: Any,
+        debug: bool,
+        context_schema: Any,
+        stream_mode: Any,
+        concurrency: str,
+    ) -> None:
+        """The settings that every compiled graph has."""
+        if concurrency not in ("detect", "reject", "allow"):
+            raise ValueError(f"concurrency must be 'detect', 'reject' or 'allow'; got {concurrency!r}")
+        self.name = name
+        self.checkpointer = ensure_valid_checkpointer(checkpointer)
+        self.store = store
+        self.cache = cache
+        self.interrupt_before_nodes = interrupt_before or ()
+        self.interrupt_after_nodes = interrupt_after or ()
+        self.debug = debug
+        self.context_schema: Any = context_schema
+        self.stream_mode = stream_mode
+        self.concurrency = concurrency
+        self.config: Config | None = None
+        self.stream_eager = False
+        self.step_timeout: float | None = None
+        self.retry_policy: Any = ()
+        self.cache_policy: Any = None
+        self.stream_transformers: Any = None
+
+    # ---- running, synchronously
+
+    def invoke(
+        self,
+        input: Any,
+        config: Config | None = None,
+        *,
+        context: ContextT | None = None,
+        stream_mode: Any = "values",
+        print_mode: Any = (),
+        output_keys: str | Sequence[str] | None = None,
+        interrupt_before: Any = None,
+        interrupt_after: Any = None,
+        durability: str | None = None,
+        control: Any = None,
+        version: str = "v1",
+        **kwargs: Any,
+    ) -> Any:
+        """Run the graph to its end, or to where it pauses.
+
+        Args:
+            input: The input; None goes on from the last checkpoint, a `Command` answers a pause or jumps.
+            config: Thread, tags, limits and the like.
+            context: What nodes find in `Runtime.context`.
+            stream_mode: `"values"` answers the output; any other mode a list of its parts.
+            print_mode: Modes to print while it runs.
+            output_keys: Channels to answer in place of the output schema's.
+            interrupt_before: Nodes to stop before, in place of the compiled ones; `"*"` for all.
+            interrupt_after: Nodes to stop after.
+            durability: `"sync"` stores each step before the next begins, `"async"` while it runs, `"exit"` at the end.
+            control: A `RunControl` to ask for an orderly stop.
+            version: `"v2"` answers a `GraphOutput`.
+
+        Returns:
+            The output schema's view of the state; with `__interrupt__` where it pauses; None if nothing was written.
+
+        Raises:
+            GraphRecursionError: The limit of supersteps was reached.
+            InvalidUpdateError: A node or the input wrote what the state cannot take.
+            EmptyInputError: None was given and there is nothing to go on from.
+            GraphDrained: The control asked for a stop; the thread can go on later.
+            Exception: Whatever a node raised.
+        """
+        if stream_mode == "values" and not print_mode and version == "v1":
+            options = PLAIN
+            if not (
+                context is output_keys is interrupt_before is interrupt_after is durability is control is None
+            ):
+                options = self._options(context, output_keys, interrupt_before, interrupt_after, durability, control)
+            machine, checkpoint_id = open_run(self, config, options)
+            return sync.run(machine, partial(self._begin, machine, input, checkpoint_id))
+        parts = self.stream(
+            input,
+            config,
+            context=context,
+            stream_mode=["values", "updates"] if stream_mode == "values" else stream_mode,
+            print_mode=print_mode,
+            output_keys=self._output_channels() if output_keys is None and stream_mode == "values" else output_keys,
+            interrupt_before=interrupt_before,
+            interrupt_after=interrupt_after,
+            durability=durability,
+            control=control,
+            version=version if stream_mode != "values" else "v1",
+        )
+        return as_output(self, stream_mode, version, list(parts))
+
+    def stream(
+        self,
+        input: Any,
+        config: Config | None = None,
+        *,
+        context: ContextT | None = None,
+        stream_mode: Any = None,
+        print_mode: Any = (),
+        output_keys: str | Sequence[str] | None = None,
+        interrupt_before: Any = None,
+        interrupt_after: Any = None,
+        durability: str | None = None,
+        control: Any = None,
+        subgraphs: bool = False,
+        debug: bool | None = None,
+        version: str = "v1",
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        """Run the graph and yield what happens while it happens.
+
+        Args:
+            input: See `invoke`.
+            config: See `invoke`.
+            context: See `invoke`.
+            stream_mode: One of `values`, `updates`, `custom`, `messages`, `checkpoints`, `tasks`, `debug`, or a list.
+            print_mode: Modes to print besides.
+            output_keys: Channels to show.
+            interrupt_before: See `invoke`.
+            interrupt_after: See `invoke`.
+            durability: See `invoke`.
+            control: See `invoke`.
+            subgraphs: Show what nested graphs do, each part with its namespace.
+            debug: Print every event.
+            version: `"v2"` yields dicts `{type, ns, data}`.
+
+        Yields:
+            v1: the part; `(mode, part)` for a list of modes; with `subgraphs` the namespace before it.
+
+        Raises:
+            See `invoke`. Closing the iterator early stops the run and keeps what was finished.
+        """
+        options = self._options(context, output_keys, interrupt_before, interrupt_after, durability, control)
+        modes, shape, show = self._stream_form(stream_mode, print_mode, debug, subgraphs, version)
+        buffer: deque[Any] = deque()
+        live = None
+        put: Callable[[Any], None] = buffer.append
+        if self._is_live(modes, subgraphs):
+            from queue import SimpleQueue
+
+            live = SimpleQueue[Any]()
+            put = partial(_put_live, buffer.append, live.put)
+        options.sink = Sink(modes, put, timestamp)
+        options.subgraphs = subgraphs
+        if options.output_channels is None:
+            options.output_channels = self._stream_channels()
+        machine, checkpoint_id = open_run(self, config, options)
+        for event in sync.stream_run(machine, partial(self._begin, machine, input, checkpoint_id), buffer, live):
+            if show is not None:
+                show(event)
+            part = shape(event)
+            if part is not None:
+                yield part
+
+    def _begin(self, machine: Machine, input: Any, checkpoint_id: str | None) -> Sequence[Task]:
+        scope = machine.scope
+        if machine.ledger is None:
+            return begin_without_saver(machine, input)
+        program = (
+            begin_root(machine, input, checkpoint_id) if machine.parent is None else begin_child(machine, input)
+        )
+        return run_program(program, scope.saver, scope.loop_host)
+
+    def run_nested(self, task: Task) -> Any:
+        """Run as the node that `task` executes; called by the engine."""
+        machine = open_child(self, task)
+        return sync.run(machine, partial(self._begin, machine, task.input, None))
+
+    def batch(self, inputs: Sequence[Any], config: Any = None, **kwargs: Any) -> list[Any]:
+        """Run several inputs, side by side, and answer their outputs in order.
+
+        Args:
+            inputs: The inputs.
+            config: One config for all, or a list with one for each.
+            kwargs: See `invoke`; `return_exceptions=True` answers errors in place of outputs.
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        from contextvars import copy_context
+
+        if not inputs:
+            return []
+        keep = kwargs.pop("return_exceptions", False)
+        configs = config if isinstance(config, list) else [config] * len(inputs)
+        most = next((c["max_concurrency"] for c in configs if c and c.get("max_concurrency")), None)
+
+        def one(input: Any, own: Config | None) -> Any:
+            try:
+                return self.invoke(input, own, **kwargs)
+            except Exception as error:
+                if keep:
+                    return error
+                raise
+
+        with ThreadPoolExecutor(most or min(32, len(inputs))) as pool:
+            waiting = [pool.submit(copy_context().run, one, i, c) for i, c in zip(inputs, configs)]
+            return [future.result() for future in waiting]
+
+    # ---- running, asynchronously
+
+    async def ainvoke(
+        self,
+        input: Any,
+        config: Config | None = None,
+        *,
+        context: ContextT | None = None,
+        stream_mode: Any = "values",
+        print_mode: Any = (),
+        output_keys: str | Sequence[str] | None = None,
+        interrupt_before: Any = None,
+        interrupt_after: Any = None,
+        durability: str | None = None,
+        control: Any = None,
+        version: str = "v1",
+        **kwargs: Any,
+    ) -> Any:
+        """The same as `invoke`, awaited."""
+        from stepgraph.pregel.drivers import aio
+
+        if stream_mode == "values" and not print_mode and version == "v1":
+            options = self._options(context, output_keys, interrupt_before, interrupt_after, durability, control)
+            machine, checkpoint_id = open_run(self, config, options, aio.current_loop())
+            aio.lend_loop(machine)
+            return await aio.arun(machine, partial(self._abegin, machine, input, checkpoint_id))
+        parts = self.astream(
+            input,
+            config,
+            context=context,
+            stream_mode=["values", "updates"] if stream_mode == "values" else stream_mode,
+            print_mode=print_mode,
+            output_keys=self._output_channels() if output_keys is None and stream_mode == "values" else output_keys,
+            interrupt_before=interrupt_before,
+            interrupt_after=interrupt_after,
+            durability=durability,
+            control=control,
+            version=version if stream_mode != "values" else "v1",
+        )
+        return as_output(self, stream_mode, version, [part async for part in parts])
+
+    async def astream(
+        self,
+        input: Any,
+        config: Config | None = None,
+        *,
+        context: ContextT | None = None,
+        stream_mode: Any = None,
+        print_mode: Any = (),
+        output_keys: str | Sequence[str] | None = None,
+        interrupt_before: Any = None,
+        interrupt_after: Any = None,
+        durability: str | None = None,
+        control: Any = None,
+        subgraphs: bool = False,
+        debug: bool | None = None,
+        version: str = "v1",
+        **kwargs: Any,
+    ) -> AsyncIterator[Any]:
+        """The same as `stream`, asynchronously."""
+        from stepgraph.pregel.drivers import aio
+
+        options = self._options(context, output_keys, interrupt_before, interrupt_after, durability, control)
+        modes, shape, show = self._stream_form(stream_mode, print_mode, debug, subgraphs, version)
+        buffer: deque[Any] = deque()
+        live = None
+        put: Callable[[Any], None] = buffer.append
+        if self._is_live(modes, subgraphs):
+            live = aio.Live()
+            put = partial(_put_awake, buffer.append, live.notify)
+        options.sink = Sink(modes, put, timestamp)
+        options.subgraphs = subgraphs
+        if options.output_channels is None:
+            options.output_channels = self._stream_channels()
+        machine, checkpoint_id = open_run(self, config, options, aio.current_loop())
+        aio.lend_loop(machine)
+        events = aio.astream_run(machine, partial(self._abegin, machine, input, checkpoint_id), buffer, live)
+        try:
+            async for event in events:
+                if show is not None:
+                    show(event)
+                part = shape(event)
+                if part is not None:
+                    yield part
+        finally:
+            await events.aclose()  # type: ignore[attr-defined]
+
+    async def _abegin(self, machine: Machine, input: Any, checkpoint_id: str | None) -> Sequence[Task]:
+        if machine.ledger is None:
+            return begin_without_saver(machine, input)
+        program = (
+            begin_root(machine, input, checkpoint_id) if machine.parent is None else begin_child(machine, input)
+        )
+        return await arun_program(program, machine.scope.saver)
+
+    async def arun_nested(self, task: Task) -> Any:
+        """Run as the node that `task` executes, in an asynchronous run; called by the engine."""
+        from stepgraph.pregel.drivers import aio
+
+        machine = open_child(self, task)
+        return await aio.arun(machine, partial(self._abegin, machine, task.input, None))
+
+    async def abatch(self, inputs: Sequence[Any], config: Any = None, **kwargs: Any) -> list[Any]:
+        """The same as `batch`, awaited."""
+        import asyncio
+
+        if not inputs:
+            return []
+        keep = kwargs.pop("return_exceptions", False)
+        configs = config if isinstance(config, list) else [config] * len(inputs)
+        most = next((c["max_concurrency"] for c in configs if c and c.get("max_concurrency")), len(inputs))
+        gate = asyncio.Semaphore(most)
+
+        async def one(input: Any, own: Config | None) -> Any:
+            async with gate:
+                return await self.ainvoke(input, own, **kwargs)
+
+        waiting = [asyncio.ensure_future(one(i, c)) for i, c in zip(inputs, configs)]
+        try:
+            return list(await asyncio.gather(*waiting, return_exceptions=keep))
+        except BaseException:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            raise
+
+    # ---- what the two share
+
+    def _options(
+        self, context: Any, output_keys: Any, before: Any, after: Any, durability: str | None, control: Any
+    ) -> Options:
+        options = Options()
+        options.context, options.output_channels = context, output_keys
+        options.interrupt_before, options.interrupt_after = before, after
+        options.durability, options.control = durability, control
+        return options
+
+    def _stream_form(
+        self, stream_mode: Any, print_mode: Any, debug: bool | None, subgraphs: bool, version: str
+    ) -> tuple[frozenset[str], Callable[[Any], Any], Callable[[Any], None] | None]:
+        """The modes to produce, how parts are shaped, and what is printed."""
+        default = "values" if stream_mode is None and current_task() is not None else self.stream_mode
+        modes, single = modes_of(stream_mode, default)
+        if version not in ("v1", "v2"):
+            raise ValueError(f"version must be 'v1' or 'v2'; got {version!r}")
+        printed = frozenset((print_mode,) if isinstance(print_mode, str) else print_mode)
+        if debug or (debug is None and self.debug):
+            printed |= {"debug"}
+        shape = shaper(self, modes, single, subgraphs, version)
+        if not printed:
+            return modes, shape, None
+        from stepgraph.stream.printing import printer
+
+        return modes | printed, shape, printer(printed, subgraphs)
+
+    def _is_live(self, modes: frozenset[str], subgraphs: bool) -> bool:
+        """Whether events can come while a lone task runs, so that it must not run on the consumer's thread."""
+        return subgraphs or "custom" in modes or "messages" in modes or self._calls_tasks
+
+    _calls_tasks = False
+
+    def _output_channels(self) -> Any:
+        return self.plan.output_channels
+
+    def _stream_channels(self) -> Any:
+        return self.plan.stream_channels
+
+    def check_context(self, context: Any) -> Any:
+        """The run's context, made into the context schema where a dict was given.
+
+        Raises:
+            TypeError: It is neither an instance of the context schema nor a dict of its fields.
+        """
+        schema = self.context_schema
+        if context is None or schema is None:
+            return context
+        from stepgraph.schema.context import as_context
+
+        return as_context(schema, context, self.name)
+
+    def observe(self, scope: Scope) -> None:
+        """Let callbacks watch the run, where the bridge to their library is there."""
+        from stepgraph.langchain.loading import observe
+
+        observe(self, scope)
+
+    def with_config(self, config: Config | None = None, **kwargs: Any) -> Any:
+        """A copy whose runs start from this config."""
+        from stepgraph.pregel.config import merge_configs
+
+        return self.copy({"config": merge_configs(self.config, config, kwargs)})
+
+    def copy(self, update: dict[str, Any] | None = None) -> Any:
+        """A copy with some attributes changed."""
+        twin = self.__class__.__new__(self.__class__)
+        twin.__dict__.update({**self.__dict__, **(update or {})})
+        return twin
+
+    def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
+        """The graph's name, as tracing and pictures show it."""
+        own = name or self.name
+        return f"{own}{suffix}" if suffix else own
+
+    def validate(self) -> Any:
+        """Check a graph that was made with `auto_validate=False`, and make it runnable."""
+        from stepgraph.pregel.lowlevel import plan_of_nodes
+
+        if "_declared_nodes" in self.__dict__:
+            self.plan = plan_of_nodes(self)
+        return self
+
+    def clear_cache(self, nodes: Sequence[str] | None = None) -> None:
+        """Forget cached results of these nodes, or of all."""
+        if self.cache is not None:
+            self.cache.clear(self._cache_namespaces(nodes))
+
+    async def aclear_cache(self, nodes: Sequence[str] | None = None) -> None:
+        """The same as `clear_cache`, awaited."""
+        if self.cache is not None:
+            await self.cache.aclear(self._cache_namespaces(nodes))
+
+    def _cache_namespaces(self, nodes: Sequence[str] | None) -> list[tuple[str, ...]]:
+        from stepgraph.pregel.policies import cache_namespace
+
+        chosen = self.plan.nodes if nodes is None else nodes
+        return [cache_namespace(self.plan.nodes[name]) for name in chosen if name in self.plan.nodes]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, nodes={[n for n in self.plan.nodes if n != '__start__']})"
+
+
+def _put_live(append: Callable[[Any], None], wake: Callable[[Any], None], event: Any) -> None:
+    append(event)
+    wake(None)
+
+
+def _put_awake(append: Callable[[Any], None], notify: Callable[[], None], event: Any) -> None:
+    append(event)
+    notify()

@@ -1,0 +1,236 @@
+"""The beginning of a run that has a saver: find out where the thread stands and what the input means there.
+
+Rules of this file: generators that yield requests (see `trampoline.py`), no I/O of their own. A refusal (an answer that
+fits no question, an unknown checkpoint) is raised before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.errors import EmptyInputError, InvalidUpdateError
+from stepgraph.pregel.identity import without_last_task_id
+from stepgraph.pregel.interrupts import match_answers
+from stepgraph.pregel.programs.trampoline import Program, request
+from stepgraph.pregel.restore import (
+    apply_command_writes,
+    apply_pending,
+    due_tasks,
+    interrupts_of,
+    pending_by_task,
+    pending_ids,
+    restore_state,
+)
+from stepgraph.pregel.results import wire_writes
+from stepgraph.pregel.scope import Replay
+from stepgraph.pregel.task import Task
+from stepgraph.values.commands import Command, resume_of
+from stepgraph.values.names import NO_WRITES, NULL_TASK_ID
+
+if TYPE_CHECKING:
+    from stepgraph.checkpoint.base import CheckpointTuple
+    from stepgraph.pregel.machine import Machine
+
+
+
+def address(machine: Machine, checkpoint_id: str | None = None) -> dict[str, Any]:
+    """The config that names a machine's namespace, or one checkpoint of it."""
+    configurable = {"thread_id": machine.scope.thread_id, "checkpoint_ns": machine.namespace}
+    if checkpoint_id is not None:
+        configurable["checkpoint_id"] = checkpoint_id
+    return {"configurable": configurable}
+
+
+def begin_without_saver(machine: Machine, input: Any) -> Sequence[Task]:
+    """The first tasks of a run that nobody stores."""
+    if isinstance(input, Command):
+        _check_command(machine, input)
+        if input.resume_given:
+            raise RuntimeError(
+                f"Cannot use Command(resume=...) without checkpointer: graph {machine.plan.graph_name!r} was compiled without "
+                "one, so nothing of the paused run was kept. Compile with checkpointer=... and pass a thread_id."
+            )
+    elif input is None:
+        raise EmptyInputError(_no_input(machine))
+    return machine.begin_input(input)
+
+
+def begin_root(machine: Machine, input: Any, checkpoint_id: str | None) -> Program[Sequence[Task]]:
+    """The first tasks of a root run."""
+    loaded = yield request("get_tuple", address(machine, checkpoint_id))
+    newest = loaded
+    if checkpoint_id is not None:
+        if loaded is None:
+            raise ValueError(
+                f"Thread {machine.scope.thread_id!r} has no checkpoint {checkpoint_id!r}. List its checkpoints with "
+                "get_state_history(config), or leave checkpoint_id out to go on from the newest."
+            )
+        newest = yield request("get_tuple", address(machine))
+    _remember_head(machine, newest)
+    at_head = loaded is None or newest is None or newest.checkpoint["id"] == loaded.checkpoint["id"]
+    if isinstance(input, Command):
+        _check_command(machine, input)
+        if input.resume_given:
+            yield from _take_answers(machine, input, loaded)
+            machine.scope.rewind = not at_head
+    elif input is not None:
+        return _begin_with_input(machine, input, loaded)
+    if loaded is None:
+        if input is None:
+            raise EmptyInputError(_no_input(machine))
+        return machine.begin_input(input)
+    replays = not at_head and input is None and not machine.scope.checkpoint_map
+    return _go_on(machine, loaded, input, replays)
+
+
+def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
+    """The first tasks of a nested run: afresh, on top of what it kept, or from where it paused."""
+    parent = machine.parent
+    assert parent is not None
+    scope = machine.scope
+    above = parent.machine
+    persistent = machine.level.persistent
+    again = above.resuming and parent.attempt == 1
+    explicit = scope.checkpoint_map.pop(machine.namespace, None)
+    if not persistent and not again and explicit is None and parent.attempt == 1:
+        _remember_head(machine, None)
+        return machine.begin_input(input)
+    newest = yield request("get_tuple", address(machine))
+    _remember_head(machine, newest)
+    loaded = newest
+    if explicit is not None:
+        loaded = yield request("get_tuple", address(machine, explicit))
+    elif scope.replay is not None:
+        loaded = yield from _before_replay(machine, scope.replay, newest)
+    elif scope.rewind and again:
+        loaded = yield from _where_it_asked(machine, newest)
+    if loaded is None or (parent.attempt > 1 and not persistent):
+        return machine.begin_input(input)
+    belongs = (loaded.metadata or {}).get("parents", {}).get(above.namespace) == above.checkpoint_id
+    if input is None or explicit is not None or (again and (belongs or not persistent)):
+        replays = explicit is not None and newest is not None and newest.checkpoint["id"] != explicit
+        return _go_on(machine, loaded, None, replays and not scope.checkpoint_map)
+    return _begin_with_input(machine, input, loaded)
+
+
+def _remember_head(machine: Machine, newest: Any) -> None:
+    if machine.ledger is not None and machine.scope.concurrency != "allow":
+        machine.ledger.tip = None if newest is None else newest.checkpoint["id"]
+
+
+def _begin_with_input(machine: Machine, input: Any, loaded: Any) -> Sequence[Task]:
+    if loaded is not None:
+        restore_state(machine, loaded)
+        machine.recorder.loaded(machine.namespace, loaded.checkpoint)
+    else:
+        machine.step = -1
+    return machine.begin_input(input)
+
+
+def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: bool) -> Sequence[Task]:
+    """Go on from a checkpoint with what was stored of its step, or replay it with nothing of that."""
+    scope = machine.scope
+    due = restore_state(machine, loaded)
+    machine.recorder.loaded(machine.namespace, loaded.checkpoint)
+    pending: Mapping[str, Sequence[tuple[str, Any]]] = {}
+    if replays:
+        before = loaded.checkpoint["id"]
+        if (loaded.metadata or {}).get("source") == "update" and loaded.parent_config:
+            before = loaded.parent_config["configurable"].get("checkpoint_id", before)
+        scope.replay = scope.replay or Replay(before)
+        if machine.ledger is not None:
+            machine.ledger.record_fork(machine)
+    else:
+        pending = pending_by_task(loaded.pending_writes)
+        machine.resuming = True
+    pairs = list(pending.get(NULL_TASK_ID, ()))
+    if isinstance(command, Command):
+        pairs += _command_writes(machine, command)
+    if pairs:
+        apply_command_writes(machine, due, pairs)
+    tasks = due_tasks(machine, due)
+    if pending:
+        targets = [namespace for namespace in scope.checkpoint_map if namespace]
+        on_path = {task.id for task in tasks if any(ns.startswith(task.namespace) for ns in targets)}
+        apply_pending(machine, tasks, {k: v for k, v in pending.items() if k not in on_path}, scope.rewind)
+    return machine.begin_restored(tasks)
+
+
+def _command_writes(machine: Machine, command: Command[Any]) -> list[tuple[str, Any]]:
+    """What a resuming command writes besides its answer: stored first, so that a crash does not lose it."""
+    if not command.update and not command.goto:
+        return []
+    start = machine.plan.start
+    if start is None:
+        raise InvalidUpdateError("Command(update=..., goto=...) as input needs a StateGraph.")
+    task = Task(machine, start, None)
+    start.take(task, Command[Any](update=command.update, goto=command.goto))
+    task.targets = task.targets[len(start.targets) :]
+    pairs = [pair for pair in wire_writes(task) if pair[0] != NO_WRITES]
+    if machine.ledger is not None and pairs:
+        machine.ledger.write_as(NULL_TASK_ID, "", pairs)
+    return pairs
+
+
+def _take_answers(machine: Machine, command: Command[Any], loaded: Any) -> Program[None]:
+    if loaded is None:
+        raise RuntimeError(
+            f"Command(resume=...) was given for thread {machine.scope.thread_id!r}, which has no checkpoint: nothing waits "
+            "there. Start it with an input first, or check the thread_id."
+        )
+    value = resume_of(command)
+    pending = pending_ids(loaded.pending_writes)
+    answers = match_answers(value, pending, None)
+    if answers is None:
+        history = yield request("list", {"configurable": {"thread_id": machine.scope.thread_id}})
+        asked = [key for found in history for key in pending_ids(found.pending_writes)]
+        answers = match_answers(value, pending, asked)
+    machine.scope.answers = answers
+
+
+def _before_replay(machine: Machine, replay: Replay, newest: Any) -> Program[Any]:
+    """A child's newest checkpoint from before the replayed one on the first visit, its newest on later ones."""
+    key = without_last_task_id(machine.namespace)
+    if key in replay.visited:
+        return newest
+    replay.visited.add(key)
+    before = {"configurable": {"checkpoint_id": replay.before}}
+    found = yield request("list", address(machine), before=before, limit=1)
+    return found[0] if found else None
+
+
+def _where_it_asked(machine: Machine, newest: Any) -> Program[Any]:
+    """The child's checkpoint at which one of the questions waits that are being answered."""
+    answers = machine.scope.answers
+    if answers is None or not answers.by_id:
+        return newest
+    found = yield request("list", address(machine))
+    for candidate in found:
+        for pairs in pending_by_task(candidate.pending_writes).values():
+            if any(i.id in answers.by_id for i in interrupts_of(pairs)):
+                return candidate
+    return newest
+
+
+def _check_command(machine: Machine, command: Command[Any]) -> None:
+    if command.graph is not None:
+        raise InvalidUpdateError(
+            f"Command(graph={command.graph!r}) was given as the input of graph {machine.plan.graph_name!r}, which has no parent "
+            "here. Leave graph out."
+        )
+    if not command.resume_given and not command.update and not command.goto:
+        raise EmptyInputError(
+            f"Command() without resume, update or goto was given as the input of graph {machine.plan.graph_name!r}. Say what to "
+            "do, or pass None to go on from the last checkpoint."
+        )
+
+
+def _no_input(machine: Machine) -> str:
+    where = f"thread {machine.scope.thread_id!r}" if machine.scope.thread_id is not None else "this run"
+    return (
+        f"Received no input for __start__: graph {machine.plan.graph_name!r} was given None, and {where} has no checkpoint to go "
+        "on from. Pass an input, or a config with the thread_id of a thread that was started."
+    )
+
+

@@ -1,0 +1,211 @@
+"""Looking at a thread: `get_state`, history, and the graphs inside.
+
+Rules of this file: programs (see `trampoline.py`); they read and never write. A machine without a recorder is filled
+from the checkpoint, and what it is about to run is read off it, so a snapshot shows what a run would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.pregel.commit import fold_pairs
+from stepgraph.pregel.identity import without_task_ids
+from stepgraph.pregel.ledger import Ledger
+from stepgraph.pregel.machine import Machine
+from stepgraph.pregel.programs.trampoline import Program, request
+from stepgraph.pregel.restore import (
+    apply_command_writes,
+    due_tasks,
+    interrupts_of,
+    pending_by_task,
+    restore_state,
+)
+from stepgraph.pregel.results import restore_writes
+from stepgraph.pregel.scope import Level, Scope
+from stepgraph.stream.project import written
+from stepgraph.values.names import ERROR, INTERRUPT, NS_SEP, NULL_TASK_ID, RESUME, RETURN, SCHEDULED
+from stepgraph.values.snapshots import PregelTask, StateSnapshot
+
+if TYPE_CHECKING:
+    from stepgraph.checkpoint.base import CheckpointTuple
+    from stepgraph.pregel.task import Task
+
+_MARKS = frozenset((ERROR, INTERRUPT, RESUME, SCHEDULED))
+
+
+def reading_machine(graph: Any, configurable: Mapping[str, Any], saver: Any, new_id: Any) -> Machine:
+    """A machine that is only looked at; its ledger records nothing."""
+    scope = Scope({}, new_id)
+    scope.stamp = str
+    scope.saver = saver
+    scope.thread_id = configurable.get("thread_id")
+    scope.quiet_unknown = True
+    machine = Machine(graph.plan, scope, Level(configurable.get("checkpoint_ns") or ""))
+    machine.ledger = Ledger(machine, None, None)  # type: ignore[arg-type]
+    return machine
+
+
+def graph_at(graph: Any, namespace: str) -> Any:
+    """The graph that runs at a namespace.
+
+    Raises:
+        ValueError: A node on the path does not exist or runs no graph.
+    """
+    found = graph
+    node_graphs: Sequence[Any] = ()
+    for part in without_task_ids(namespace).split(NS_SEP) if namespace else ():
+        if part.isdigit() and node_graphs:
+            found = node_graphs[min(int(part), len(node_graphs) - 1)]
+            continue
+        node = found.plan.nodes.get(part)
+        node_graphs = node.subgraphs if node is not None else ()
+        if not node_graphs:
+            raise ValueError(
+                f"Subgraph {namespace} not found: node {part!r} of graph {found.name!r} "
+                + ("runs no graph that keeps checkpoints." if node is not None else "does not exist.")
+            )
+        found = node_graphs[0]
+    return found
+
+
+def get_state(graph: Any, config: Mapping[str, Any], subgraphs: bool) -> Program[StateSnapshot]:
+    """The state at a checkpoint, or at the newest of the thread."""
+    configurable = config["configurable"]
+    loaded = yield request("get_tuple", {"configurable": _address(configurable)})
+    if loaded is None:
+        return StateSnapshot({}, (), dict(config), None, None, None, (), ())
+    at = graph_at(graph, configurable.get("checkpoint_ns") or "")
+    explicit = bool(configurable.get("checkpoint_id"))
+    return (yield from snapshot(at, loaded, not explicit, graph if subgraphs else None))
+
+
+def get_history(
+    graph: Any,
+    config: Mapping[str, Any],
+    filter: Mapping[str, Any] | None,
+    before: Mapping[str, Any] | None,
+    limit: int | None,
+) -> Program[list[StateSnapshot]]:
+    """The states of a namespace, newest first, each as it was stored."""
+    configurable = config["configurable"]
+    at = graph_at(graph, configurable.get("checkpoint_ns") or "")
+    address = {"configurable": {"checkpoint_ns": "", **_address(configurable)}}
+    found = yield request("list", address, filter=filter, before=before, limit=limit)
+    states = []
+    for loaded in found:
+        states.append((yield from snapshot(at, loaded, False, None)))
+    return states
+
+
+def _address(configurable: Mapping[str, Any]) -> dict[str, Any]:
+    address = {
+        "thread_id": configurable["thread_id"],
+        "checkpoint_ns": configurable.get("checkpoint_ns") or "",
+    }
+    checkpoint_id = configurable.get("checkpoint_id")
+    if checkpoint_id:
+        address["checkpoint_id"] = checkpoint_id
+    return address
+
+
+def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Program[StateSnapshot]:
+    """One checkpoint as a person sees it.
+
+    Args:
+        graph: The graph at the checkpoint's namespace.
+        loaded: The checkpoint.
+        apply: Whether finished tasks' pending writes show in the values.
+        root: The root graph, if nested states are wanted in full.
+    """
+    configurable = loaded.config["configurable"]
+    machine = reading_machine(graph, configurable, None, str)
+    due = restore_state(machine, loaded)
+    pending = pending_by_task(loaded.pending_writes)
+    if pending.get(NULL_TASK_ID):
+        apply_command_writes(machine, due, pending[NULL_TASK_ID])
+    tasks = due_tasks(machine, due)
+    shown: list[PregelTask] = []
+    finished: list[Task] = []
+    waiting: list[str] = []
+    for task in sorted(tasks, key=lambda task: task.index < 0):
+        view = yield from _task(task, pending.get(task.id, ()), root)
+        shown.append(view)
+        done = task.restored
+        if done:
+            finished.append(task)
+        if not done or not apply:
+            waiting.append(task.node.name)
+    state = machine.state
+    if apply and finished:
+        finished.sort(key=lambda task: task.path_text)
+        folded = fold_pairs(machine, finished)
+        state = {k: v for k, v in {**state, **folded}.items()}
+        state = {k: state[k] for k in machine.plan.fields if k in state}
+    metadata = {k: v for k, v in (loaded.metadata or {}).items() if not k.startswith("__")}
+    parents = metadata.get("parents") or {}
+    return StateSnapshot(
+        machine.view(machine.plan.stream_channels, state),
+        tuple(waiting),
+        _config(configurable, parents),
+        metadata,  # type: ignore[arg-type]
+        loaded.checkpoint["ts"],
+        None if not loaded.parent_config else _config(loaded.parent_config["configurable"], parents),
+        tuple(shown),
+        tuple(i for task in shown for i in task.interrupts),
+    )
+
+
+def _config(configurable: Mapping[str, Any], parents: Mapping[str, str]) -> Any:
+    namespace = configurable.get("checkpoint_ns") or ""
+    shown = {
+        "thread_id": configurable["thread_id"],
+        "checkpoint_ns": namespace,
+        "checkpoint_id": configurable.get("checkpoint_id"),
+    }
+    if namespace:
+        shown["checkpoint_map"] = {**parents, namespace: configurable.get("checkpoint_id")}
+    return {"configurable": shown}
+
+
+def _task(task: Task, pairs: Sequence[tuple[str, Any]], root: Any) -> Program[PregelTask]:
+    error = next((value for channel, value in pairs if channel == ERROR), None)
+    asked = interrupts_of(pairs)
+    results = [pair for pair in pairs if pair[0] not in _MARKS]
+    result: Any = None
+    if results:
+        restore_writes(task, results)
+        returned = [value for channel, value in results if channel == RETURN]
+        result = returned[0] if returned else written(task)
+    state: Any = None
+    if task.node.subgraphs:
+        namespace = yield from _where_it_runs(task, asked)
+        state = {
+            "configurable": {"thread_id": task.machine.scope.thread_id, "checkpoint_ns": namespace}
+        }
+        if root is not None:
+            state = yield from get_state(root, state, True)
+    return PregelTask(task.id, task.node.name, task.path, error, asked, state, result)
+
+
+def _where_it_runs(task: Task, asked: Sequence[Any]) -> Program[str]:
+    """The namespace of a task's graph; of several that it calls in turn, the one that asked, else the first."""
+    graphs = task.node.subgraphs
+    namespace = task.namespace
+    if graphs[0].checkpointer is True:
+        namespace = without_task_ids(namespace)
+    if task.node.action in graphs or not asked:
+        return namespace
+    ids = {i.id for i in asked}
+    count = 0
+    while True:
+        candidate = namespace if count == 0 else f"{namespace}{NS_SEP}{count}"
+        found = yield request(
+            "get_tuple",
+            {"configurable": {"thread_id": task.machine.scope.thread_id, "checkpoint_ns": candidate}},
+        )
+        if found is None:
+            return namespace
+        if any(i.id in ids for pairs in pending_by_task(found.pending_writes).values() for i in interrupts_of(pairs)):
+            return candidate
+        count += 1
