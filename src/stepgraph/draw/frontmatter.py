@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 PLAIN_SCALAR = re.compile(r"[A-Za-z_][\w./-]*( [\w./-]+)*")
-MISREAD_SCALARS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+MISREAD_SCALARS = {"true", "false", "null", "yes", "no", "on", "off"}
 
 
 def frontmatter_text(config: Mapping[str, Any] | None, curve: str) -> str:

@@ -25,7 +25,16 @@ PLAIN_EDGE_LABEL = re.compile(r"\w([\w ,:+*/!?='$]|-(?!-))*")
 DIRECTION = re.compile(r"(direction)\s+(?=TB|BT|RL|LR|TD)")
 """Mermaid takes a line that holds this anywhere for a command."""
 EMPHASIS = "*_`"
-ENTITIES = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "#": "#35;", "`": "#96;", ";": "#59;", "%": "#37;"}
+ENTITIES = {
+    '"': "#quot;",
+    "<": "#lt;",
+    ">": "#gt;",
+    "&": "#amp;",
+    "#": "#35;",
+    "`": "#96;",
+    ";": "#59;",
+    "%": "#37;",
+}
 
 Group = tuple[str, ...]
 
