@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from stepgraph.pregel.plan import Plan
 
 
-class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT], Generic[StateT, ContextT, InputT, OutputT]):
+class CompiledStateGraph(
+    Pregel[StateT, ContextT, InputT, OutputT], Generic[StateT, ContextT, InputT, OutputT]
+):
     """What `StateGraph.compile()` answers. `builder` is the declaration that it was made from."""
 
     builder: StateGraph[StateT, ContextT, InputT, OutputT]
 
-    def __init__(self, *, builder: StateGraph[Any, Any, Any, Any], plan: Plan, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, *, builder: StateGraph[Any, Any, Any, Any], plan: Plan, settings: Mapping[str, Any]
+    ) -> None:
         self.builder = builder
         self.plan = plan
         self._settle(**settings)
@@ -79,7 +83,9 @@ def compile_graph(
         "concurrency": concurrency,
     }
     plan = lower(builder, name, unknown_target or default_unknown_target())
-    compiled: CompiledStateGraph[Any, Any, Any, Any] = CompiledStateGraph(builder=builder, plan=plan, settings=settings)
+    compiled: CompiledStateGraph[Any, Any, Any, Any] = CompiledStateGraph(
+        builder=builder, plan=plan, settings=settings
+    )
     compiled.stream_transformers = transformers
     builder.compiled = True
     return compiled
@@ -103,5 +109,3 @@ def _strict(builder: StateGraph[Any, Any, Any, Any], saver: Any, strict: bool) -
     schemas = [*builder.schemas, *([builder.context_schema] if builder.context_schema else [])]
     found = {(cls.__module__, cls.__qualname__) for cls in schema_types(schemas)}
     return saver.with_allowlist(found)
-
-

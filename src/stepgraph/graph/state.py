@@ -78,7 +78,9 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         output_schema: type[OutputT] | None = None,
         **kwargs: Any,
     ) -> None:
-        input_schema, output_schema, context_schema = _deprecated(kwargs, input_schema, output_schema, context_schema)
+        input_schema, output_schema, context_schema = _deprecated(
+            kwargs, input_schema, output_schema, context_schema
+        )
         self.state_schema: Any = state_schema
         self.context_schema: Any = context_schema
         self.input_schema: Any = input_schema or state_schema
@@ -102,7 +104,8 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
     def schemas(self) -> dict[Any, dict[str, Any]]:
         """Every schema of the graph, with the channel or managed value of each of its fields."""
         return {
-            schema: {name: self.fields[name].channel for name in spec.fields} for schema, spec in self._schemas.items()
+            schema: {name: self.fields[name].channel for name in spec.fields}
+            for schema, spec in self._schemas.items()
         }
 
     @property
@@ -127,7 +130,9 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             )
         for name, field in spec.fields.items():
             if name == TASKS:
-                raise ValueError(f"Field {name!r} of {_schema_name(schema)} has a reserved name. Rename the field.")
+                raise ValueError(
+                    f"Field {name!r} of {_schema_name(schema)} has a reserved name. Rename the field."
+                )
             known = self.fields.get(name)
             self.fields[name] = field if known is None else merge_field(known, field)
         self._schemas[schema] = spec
@@ -143,7 +148,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         metadata: dict[str, Any] | None = None,
         input_schema: type[Any] | None = None,
         retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
-        cache_policy: CachePolicy | None = None,
+        cache_policy: CachePolicy[Any] | None = None,
         error_handler: Any = None,
         destinations: dict[str, str] | tuple[str, ...] | None = None,
         timeout: float | timedelta | TimeoutPolicy | None = None,
@@ -258,7 +263,9 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         if self.compiled:
             _warn_compiled("edge")
         if source == END:
-            raise ValueError("END cannot be a start node: a conditional edge needs a node or START as its source")
+            raise ValueError(
+                "END cannot be a start node: a conditional edge needs a node or START as its source"
+            )
         name = _action_name(path) if not isinstance(path, str) else path
         bind_check = getattr(path, "invoke", None) or getattr(path, "ainvoke", None)
         if not callable(path) and bind_check is None:
@@ -314,7 +321,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         self,
         *,
         retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
-        cache_policy: CachePolicy | None = None,
+        cache_policy: CachePolicy[Any] | None = None,
         error_handler: Any = None,
         timeout: float | timedelta | TimeoutPolicy | None = None,
     ) -> Self:
@@ -338,7 +345,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         Raises:
             ValueError: An edge, branch, destination or interrupt names no node, or there is no entry point.
         """
-        validate(self, interrupt or ())
+        validate(self, interrupt or ())  # type: ignore[arg-type]
         return self
 
     def compile(
@@ -489,7 +496,9 @@ def _deprecated_node(kwargs: dict[str, Any]) -> None:
     for old in ("input", "retry"):
         if old in kwargs:
             new = {"input": "input_schema", "retry": "retry_policy"}[old]
-            warnings.warn(f"`{old}` is deprecated. Use `{new}` instead.", LangGraphDeprecatedSinceV05, stacklevel=3)
+            warnings.warn(
+                f"`{old}` is deprecated. Use `{new}` instead.", LangGraphDeprecatedSinceV05, stacklevel=3
+            )
             raise TypeError(f"add_node() takes {new}, not {old}")
     if kwargs:
         raise TypeError(f"add_node() got unexpected keyword arguments: {', '.join(kwargs)}")

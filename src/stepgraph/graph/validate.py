@@ -26,7 +26,9 @@ def validate(builder: StateGraph, interrupts: Iterable[str] = ()) -> None:
 
 
 def edges_start_at_nodes(builder: StateGraph) -> None:
-    sources = {source for source, _ in builder.edges} | {s for starts, _ in builder.waiting_edges for s in starts}
+    sources = {source for source, _ in builder.edges} | {
+        s for starts, _ in builder.waiting_edges for s in starts
+    }
     for source in sorted(sources | set(builder.branches)):
         if source not in builder.nodes and source != START:
             raise ValueError(f"Found edge starting at unknown node '{source}'{hint(builder, source)}")

@@ -28,7 +28,11 @@ def fresh_state(task: Task) -> dict[str, Any]:
         updates = task.updates
         if not updates:
             return machine.state.copy()
-        folded = fold_mapping(machine, updates, task) if isinstance(updates, dict) else fold_pairs(machine, (task,))
+        folded = (
+            fold_mapping(machine, updates, task)
+            if isinstance(updates, dict)
+            else fold_pairs(machine, (task,))
+        )
         task.folded = folded
     return {**machine.state, **folded}
 

@@ -52,7 +52,7 @@ def is_async_callable(action: Any) -> bool:
         return iscoroutinefunction(action)
     if iscoroutinefunction(action):
         return True
-    call = getattr(type(action), "__call__", None)
+    call = type(action).__dict__.get("__call__") or getattr(type(action), "__call__", None)  # noqa: B004
     return call is not None and iscoroutinefunction(call)
 
 
@@ -202,7 +202,8 @@ def commands_of(raised: ParentCommand) -> Any:
 
     (raw,) = raised.args
     commands = [
-        Command(update=command.update, goto=command.goto) for command in (raw if isinstance(raw, tuple) else (raw,))
+        Command(update=command.update, goto=command.goto)
+        for command in (raw if isinstance(raw, tuple) else (raw,))
     ]
     return commands[0] if len(commands) == 1 else commands
 

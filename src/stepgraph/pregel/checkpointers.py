@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from stepgraph.checkpoint.base import BaseCheckpointSaver
 
-Checkpointer: TypeAlias = None | bool | BaseCheckpointSaver[Any]
+Checkpointer: TypeAlias = bool | BaseCheckpointSaver[Any] | None
 """`None`: inherit; `True`: inherit and keep state over calls; `False`: store nothing; a saver: use it as a root."""
 
 

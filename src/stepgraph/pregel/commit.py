@@ -120,9 +120,7 @@ def writers_of(key: str, tasks: Iterable[Task]) -> list[str]:
     return names
 
 
-def explained(
-    error: Exception, machine: Machine, key: str, tasks: Sequence[Task], value: Any
-) -> Exception:
+def explained(error: Exception, machine: Machine, key: str, tasks: Sequence[Task], value: Any) -> Exception:
     """The reducer's own exception, with a note on which field, whose write and which value it was."""
     who = ", ".join(repr(name) for name in writers_of(key, tasks)) or "the input"
     shown = repr(value)

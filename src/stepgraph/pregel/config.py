@@ -41,7 +41,10 @@ def merge_configs(*configs: Config | None) -> dict[str, Any]:
             if key in ("metadata", "configurable"):
                 merged[key] = {**merged.get(key, {}), **value}
             elif key == "tags":
-                merged[key] = [*merged.get(key, ()), *[tag for tag in value if tag not in merged.get(key, ())]]
+                merged[key] = [
+                    *merged.get(key, ()),
+                    *[tag for tag in value if tag not in merged.get(key, ())],
+                ]
             elif key == "callbacks":
                 merged[key] = _merge_callbacks(merged.get(key), value)
             else:
@@ -162,4 +165,3 @@ def writer_of(task: Task) -> Any:
 
 def _drop(chunk: Any) -> None:
     return None
-

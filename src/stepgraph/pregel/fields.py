@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from stepgraph.pregel.plan import Plan
 
 
-def plan_channel(plan: Plan, name: str, channel: BaseChannel[Any, Any, Any], starts: list[tuple[str, Any]]) -> None:
+def plan_channel(
+    plan: Plan, name: str, channel: BaseChannel[Any, Any, Any], starts: list[tuple[str, Any]]
+) -> None:
     """Decide whether a channel is folded by a pure function or keeps a life of its own."""
     fold = channel.folder()
     if fold is None:

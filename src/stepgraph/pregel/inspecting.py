@@ -48,9 +48,7 @@ class Inspecting:
                 f"No checkpointer set: graph {self.name!r} keeps no threads. Compile it with checkpointer=..."
             )
         if "thread_id" not in configurable:
-            raise ValueError(
-                "The config names no thread: pass {'configurable': {'thread_id': '...'}}."
-            )
+            raise ValueError("The config names no thread: pass {'configurable': {'thread_id': '...'}}.")
         return merged, saver
 
     def get_state(self, config: Config, *, subgraphs: bool = False) -> StateSnapshot:
@@ -129,7 +127,9 @@ class Inspecting:
         """The same as `update_state`, awaited."""
         return await self.abulk_update_state(config, [[StateUpdate(values, as_node, task_id)]])
 
-    def bulk_update_state(self, config: Config, supersteps: Sequence[Sequence[StateUpdate]]) -> dict[str, Any]:
+    def bulk_update_state(
+        self, config: Config, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> dict[str, Any]:
         """Apply several supersteps of updates, one checkpoint each.
 
         Args:
@@ -176,7 +176,9 @@ class Inspecting:
                 )
             task = scope.started_by
 
-    def get_subgraphs(self, *, namespace: str | None = None, recurse: bool = False) -> Iterator[tuple[str, Any]]:
+    def get_subgraphs(
+        self, *, namespace: str | None = None, recurse: bool = False
+    ) -> Iterator[tuple[str, Any]]:
         """The graphs that nodes of this one run, with their namespaces without task ids.
 
         Args:

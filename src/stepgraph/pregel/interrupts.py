@@ -62,7 +62,9 @@ def interrupt(value: Any, *, response_schema: dict[str, Any] | type | None = Non
     """
     task = current_task()
     if task is None:
-        raise RuntimeError("Called interrupt() outside of a graph's run: call it inside a node, or in code a node calls.")
+        raise RuntimeError(
+            "Called interrupt() outside of a graph's run: call it inside a node, or in code a node calls."
+        )
     index = task.interrupt_count
     task.interrupt_count = index + 1
     given = task.answers
@@ -130,7 +132,9 @@ def is_resume_map(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(is_interrupt_id(key) for key in value)
 
 
-def match_answers(value: Any, pending: Sequence[str], answered_before: Sequence[str] | None) -> Answers | None:
+def match_answers(
+    value: Any, pending: Sequence[str], answered_before: Sequence[str] | None
+) -> Answers | None:
     """Match a resume value with the questions that wait; raises before anything is written.
 
     Args:

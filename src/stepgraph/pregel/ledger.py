@@ -71,7 +71,9 @@ class Ledger:
         "versions",
     )
 
-    def __init__(self, machine: Machine, recorder: RecorderPort, next_version: Callable[[Any], Version] | None) -> None:
+    def __init__(
+        self, machine: Machine, recorder: RecorderPort, next_version: Callable[[Any], Version] | None
+    ) -> None:
         scope = machine.scope
         self.recorder = recorder
         self.namespace = machine.namespace
@@ -119,7 +121,7 @@ class Ledger:
         """Nothing is due any more: pending triggers count as seen."""
         self._discard_pending(machine)
         changed = [*self.live]
-        values = {TASKS: []} if TASKS in self.live else {}
+        values: dict[str, Any] = {TASKS: []} if TASKS in self.live else {}
         self.live = {}
         seen = {task.node.name: self.seen.get(task.node.name, {}) for task in tasks}
         self._put(machine, "update", values, changed, seen, (), ())
@@ -241,7 +243,9 @@ class Ledger:
             return {}
         state = machine.state
         untracked = machine.plan.untracked
-        return {name: state[name] for name, _ in machine.plan.starts if name in state and name not in untracked}
+        return {
+            name: state[name] for name, _ in machine.plan.starts if name in state and name not in untracked
+        }
 
     def _discard_pending(self, machine: Machine) -> None:
         """Tasks that were due before this input are dropped: their triggers count as seen."""
@@ -327,7 +331,10 @@ class Ledger:
         """Gather what the run changes, to be stored as one checkpoint when it ends."""
         held = self.held
         if held is not None:
-            changes.values = {**{k: v for k, v in held.values.items() if k not in changes.versions}, **changes.values}
+            changes.values = {
+                **{k: v for k, v in held.values.items() if k not in changes.versions},
+                **changes.values,
+            }
             changes.versions = {**held.versions, **changes.versions}
             changes.seen = {**held.seen, **changes.seen}
         changes.writes = ()

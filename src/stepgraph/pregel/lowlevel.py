@@ -63,12 +63,16 @@ def check_names(values: Mapping[str, Any], managed: Mapping[str, Any], nodes: Ma
                 raise ValueError(f"{kind} name '{name}' is reserved")
 
 
-def check_reads(nodes: Mapping[str, PregelNode], values: Mapping[str, Any], managed: Mapping[str, Any]) -> None:
+def check_reads(
+    nodes: Mapping[str, PregelNode], values: Mapping[str, Any], managed: Mapping[str, Any]
+) -> None:
     """2. Every channel that a node reads exists."""
     for name, node in nodes.items():
         for channel in [node.channels] if isinstance(node.channels, str) else node.channels:
             if channel not in values and channel not in managed:
-                raise ValueError(f"Node {name} reads channel '{channel}' not in known channels: {sorted(values)}")
+                raise ValueError(
+                    f"Node {name} reads channel '{channel}' not in known channels: {sorted(values)}"
+                )
 
 
 def check_subscriptions(nodes: Mapping[str, PregelNode], values: Mapping[str, Any]) -> None:
@@ -79,7 +83,9 @@ def check_subscriptions(nodes: Mapping[str, PregelNode], values: Mapping[str, An
                 raise ValueError(f"Subscribed channel '{channel}' not in known channels: {sorted(values)}")
 
 
-def check_input(nodes: Mapping[str, PregelNode], values: Mapping[str, Any], inputs: str | Sequence[str]) -> None:
+def check_input(
+    nodes: Mapping[str, PregelNode], values: Mapping[str, Any], inputs: str | Sequence[str]
+) -> None:
     """4. The input exists and makes some node run."""
     subscribed = {channel for node in nodes.values() for channel in node.triggers}
     names = [inputs] if isinstance(inputs, str) else list(inputs)
@@ -200,4 +206,3 @@ def take_writers_result(task: Task, result: Any) -> None:
         )
     updates = dict(pairs)
     task.updates = updates if len(updates) == len(pairs) else pairs
-

@@ -90,8 +90,12 @@ class Machine:
         self.ledger: Ledger | None = None
         self.listens = level.sink is not None
         self.state: dict[str, Any] = {name: make() for name, make in plan.starts}
-        self.containers: set[str] = {name for name, value in self.state.items() if type(value) in (list, dict, set)}
-        self.objects = {name: channel.copy() for name, channel in plan.objects.items()} if plan.objects else _NOTHING
+        self.containers: set[str] = {
+            name for name, value in self.state.items() if type(value) in (list, dict, set)
+        }
+        self.objects = (
+            {name: channel.copy() for name, channel in plan.objects.items()} if plan.objects else _NOTHING
+        )
         self.joins: dict[str, set[str]] = {}
         self.joined: tuple[NodePlan, ...] = ()
         self.deferred: dict[str, NodePlan] = {}
@@ -112,9 +116,7 @@ class Machine:
         self.stop_requested = False
         self.step = 0
         self.stop = scope.limit if level.limit is None else level.limit
-        self.stops = bool(
-            level.interrupt_before or level.interrupt_after or scope.control is not None
-        )
+        self.stops = bool(level.interrupt_before or level.interrupt_after or scope.control is not None)
         self.output_keys = plan.output_keys
         if level.output_channels is not None:
             chosen = level.output_channels
@@ -249,7 +251,7 @@ class Machine:
         if self.sink is not None and not task.node.hidden:
             self.sink.task_done(task)
 
-    def paused(self, task: Task, interrupts: tuple[Interrupt, ...]) -> None:
+    def paused(self, task: Task, interrupts: tuple[Interrupt[Any], ...]) -> None:
         """A task asked a question, or a graph inside it stopped at a breakpoint."""
         task.interrupts = interrupts
         self.pausing = True
@@ -281,7 +283,7 @@ class Machine:
         if plan.objects:
             folded, changed, empty = self._fold(tasks)
         else:
-            changed = empty = None
+            changed, empty = None, None
             if len(tasks) == 1:
                 task = tasks[0]
                 known = task.folded
@@ -397,7 +399,9 @@ class Machine:
 
     # ---- what runs next
 
-    def _settle(self, pulls: Sequence[NodePlan], sends: Sequence[Send] | None, ran: Sequence[Task]) -> Sequence[Task]:
+    def _settle(
+        self, pulls: Sequence[NodePlan], sends: Sequence[Send] | None, ran: Sequence[Task]
+    ) -> Sequence[Task]:
         """Stop where a breakpoint, a drain or the limit says so; else make the next tasks."""
         if self.sink is not None and self.ledger is not None and self.sink.wants_checkpoints:
             self.sink.checkpoint(self, self.make_tasks(pulls, sends))
@@ -455,7 +459,9 @@ class Machine:
                 value = value.copy()
         else:
             containers = self.containers
-            value = {key: (state[key].copy() if key in containers else state[key]) for key in keys if key in state}
+            value = {
+                key: (state[key].copy() if key in containers else state[key]) for key in keys if key in state
+            }
         if node.managed:
             self.with_managed(node, value)
         if node.mapper is None:
@@ -469,7 +475,9 @@ class Machine:
             )
             raise
 
-    def _stops_here(self, pulls: Sequence[NodePlan], sends: Sequence[Send] | None, ran: Sequence[Task]) -> bool:
+    def _stops_here(
+        self, pulls: Sequence[NodePlan], sends: Sequence[Send] | None, ran: Sequence[Task]
+    ) -> bool:
         control = self.scope.control
         if control is not None and control.drain_requested and (pulls or sends) and ran:
             self.status = "drained"
@@ -496,15 +504,15 @@ class Machine:
         finished = [task for task in tasks if task.interrupts is None and task.error is None]
         if finished:
             folded = fold_pairs(self, finished)
-            self.shown_state = {k: v for k, v in {**self.state, **folded}.items()}
-            self.shown_state = {k: self.shown_state[k] for k in self.plan.fields if k in self.shown_state}
+            shown = {**self.state, **folded}
+            self.shown_state = {key: shown[key] for key in self.plan.fields if key in shown}
             if not self.output_keys.isdisjoint(folded):
                 self.produced = True
                 if self.sink is not None:
                     self.sink.values(self, self.output())
         return ()
 
-    def interrupts(self) -> tuple[Interrupt, ...]:
+    def interrupts(self) -> tuple[Interrupt[Any], ...]:
         """All questions that this level waits for, in the order of tasks."""
         return tuple(i for task in self.tasks for i in task.interrupts or ())
 
@@ -598,4 +606,3 @@ def _warn_half_filled(machine: Machine, join: Any, arrived: set[str]) -> None:
         HalfFilledJoinWarning,
         stacklevel=2,
     )
-

@@ -101,6 +101,8 @@ def writes_of(node: NodePlan) -> list[ChannelWriteEntry]:
     entries += [ChannelWriteEntry(join.channel, node.name) for join in node.joins]
     for branch in node.branches:
         entries += [
-            ChannelWriteEntry("branch:to:" + name, None) for name in (branch.ends or {}).values() if name != "__end__"
+            ChannelWriteEntry("branch:to:" + name, None)
+            for name in (branch.ends or {}).values()
+            if name != "__end__"
         ]
     return entries

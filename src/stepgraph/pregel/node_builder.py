@@ -30,7 +30,17 @@ class NodeBuilder:
         42
     """
 
-    __slots__ = ("_actions", "_cache", "_channels", "_metadata", "_retry", "_tags", "_timeout", "_triggers", "_writers")
+    __slots__ = (
+        "_actions",
+        "_cache",
+        "_channels",
+        "_metadata",
+        "_retry",
+        "_tags",
+        "_timeout",
+        "_triggers",
+        "_writers",
+    )
 
     def __init__(self) -> None:
         self._channels: str | list[str] = []
@@ -40,7 +50,7 @@ class NodeBuilder:
         self._tags: list[str] = []
         self._metadata: dict[str, Any] = {}
         self._retry: list[RetryPolicy] = []
-        self._cache: CachePolicy | None = None
+        self._cache: CachePolicy[Any] | None = None
         self._timeout: Any = None
 
     def subscribe_only(self, channel: str) -> Self:
@@ -50,7 +60,9 @@ class NodeBuilder:
             ValueError: The node subscribes to or reads other channels already.
         """
         if self._channels:
-            raise ValueError("Cannot subscribe to single channel when other channels are already subscribed to")
+            raise ValueError(
+                "Cannot subscribe to single channel when other channels are already subscribed to"
+            )
         self._channels = channel
         self._triggers.append(channel)
         return self
@@ -106,7 +118,7 @@ class NodeBuilder:
         self._retry += policies
         return self
 
-    def add_cache_policy(self, policy: CachePolicy) -> Self:
+    def add_cache_policy(self, policy: CachePolicy[Any]) -> Self:
         """Reuse results as this says."""
         self._cache = policy
         return self

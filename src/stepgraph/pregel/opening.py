@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.base import get_checkpoint_metadata
@@ -58,9 +59,9 @@ PLAIN = Options()
 
 def timestamp() -> str:
     """Now, as ISO 8601 in UTC."""
-    from datetime import datetime, timezone
+    from datetime import datetime
 
-    return datetime.now(timezone.utc).isoformat()
+    return datetime.now(UTC).isoformat()
 
 
 def calling_task(config: Mapping[str, Any] | None) -> Task | None:
@@ -260,9 +261,10 @@ def modes_of(stream_mode: str | Sequence[str] | None, default: Any) -> tuple[fro
     modes = frozenset((chosen,) if isinstance(chosen, str) else chosen)
     unknown = modes - _MODES
     if unknown:
-        raise ValueError(f"Unknown stream_mode {', '.join(sorted(unknown))}. Choose from {', '.join(sorted(_MODES))}.")
+        raise ValueError(
+            f"Unknown stream_mode {', '.join(sorted(unknown))}. Choose from {', '.join(sorted(_MODES))}."
+        )
     return modes, single
 
 
 _MODES = frozenset(("values", "updates", "custom", "messages", "checkpoints", "tasks", "debug"))
-

@@ -24,7 +24,7 @@ class NodePolicy:
     def __init__(
         self,
         retry: Sequence[RetryPolicy],
-        cache: CachePolicy | None,
+        cache: CachePolicy[Any] | None,
         timeout: TimeoutPolicy | None,
         error_handler: str | None,
         max_concurrency: int | None,
@@ -41,14 +41,14 @@ class NodePolicy:
 def policy_from(
     *,
     retry: Any = None,
-    cache: CachePolicy | None = None,
+    cache: CachePolicy[Any] | None = None,
     timeout: Any = None,
     error_handler: str | None = None,
     max_concurrency: int | None = None,
     executor: Any = None,
 ) -> NodePolicy | None:
     """A node's policies; None where it has none, so that nothing is paid for them."""
-    if not retry and cache is timeout is error_handler is max_concurrency is executor is None:
+    if not retry and all(p is None for p in (cache, timeout, error_handler, max_concurrency, executor)):
         return None
     if timeout is not None:
         from stepgraph.values.policies import TimeoutPolicy

@@ -57,6 +57,10 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
     """
 
     plan: Plan
+    step_timeout: float | None
+    retry_policy: Any
+    cache_policy: Any
+    stream_transformers: Any
 
     def __init__(
         self,
@@ -144,10 +148,10 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         self.concurrency = concurrency
         self.config: Config | None = None
         self.stream_eager = False
-        self.step_timeout: float | None = None
-        self.retry_policy: Any = ()
-        self.cache_policy: Any = None
-        self.stream_transformers: Any = None
+        self.step_timeout = None
+        self.retry_policy = ()
+        self.cache_policy = None
+        self.stream_transformers = None
 
     # ---- running, synchronously
 
@@ -197,7 +201,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
             if not (
                 context is output_keys is interrupt_before is interrupt_after is durability is control is None
             ):
-                options = self._options(context, output_keys, interrupt_before, interrupt_after, durability, control)
+                options = self._options(
+                    context, output_keys, interrupt_before, interrupt_after, durability, control
+                )
             machine, checkpoint_id = open_run(self, config, options)
             return sync.run(machine, partial(self._begin, machine, input, checkpoint_id))
         parts = self.stream(
@@ -206,7 +212,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
             context=context,
             stream_mode=["values", "updates"] if stream_mode == "values" else stream_mode,
             print_mode=print_mode,
-            output_keys=self._output_channels() if output_keys is None and stream_mode == "values" else output_keys,
+            output_keys=self._output_channels()
+            if output_keys is None and stream_mode == "values"
+            else output_keys,
             interrupt_before=interrupt_before,
             interrupt_after=interrupt_after,
             durability=durability,
@@ -271,7 +279,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         if options.output_channels is None:
             options.output_channels = self._stream_channels()
         machine, checkpoint_id = open_run(self, config, options)
-        for event in sync.stream_run(machine, partial(self._begin, machine, input, checkpoint_id), buffer, live):
+        for event in sync.stream_run(
+            machine, partial(self._begin, machine, input, checkpoint_id), buffer, live
+        ):
             if show is not None:
                 show(event)
             part = shape(event)
@@ -283,7 +293,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         if machine.ledger is None:
             return begin_without_saver(machine, input)
         program = (
-            begin_root(machine, input, checkpoint_id) if machine.parent is None else begin_child(machine, input)
+            begin_root(machine, input, checkpoint_id)
+            if machine.parent is None
+            else begin_child(machine, input)
         )
         return run_program(program, scope.saver, scope.loop_host)
 
@@ -343,7 +355,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         from stepgraph.pregel.drivers import aio
 
         if stream_mode == "values" and not print_mode and version == "v1":
-            options = self._options(context, output_keys, interrupt_before, interrupt_after, durability, control)
+            options = self._options(
+                context, output_keys, interrupt_before, interrupt_after, durability, control
+            )
             machine, checkpoint_id = open_run(self, config, options, aio.current_loop())
             aio.lend_loop(machine)
             return await aio.arun(machine, partial(self._abegin, machine, input, checkpoint_id))
@@ -353,7 +367,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
             context=context,
             stream_mode=["values", "updates"] if stream_mode == "values" else stream_mode,
             print_mode=print_mode,
-            output_keys=self._output_channels() if output_keys is None and stream_mode == "values" else output_keys,
+            output_keys=self._output_channels()
+            if output_keys is None and stream_mode == "values"
+            else output_keys,
             interrupt_before=interrupt_before,
             interrupt_after=interrupt_after,
             durability=durability,
@@ -412,7 +428,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         if machine.ledger is None:
             return begin_without_saver(machine, input)
         program = (
-            begin_root(machine, input, checkpoint_id) if machine.parent is None else begin_child(machine, input)
+            begin_root(machine, input, checkpoint_id)
+            if machine.parent is None
+            else begin_child(machine, input)
         )
         return await arun_program(program, machine.scope.saver)
 
@@ -549,7 +567,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         return [cache_namespace(self.plan.nodes[name]) for name in chosen if name in self.plan.nodes]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, nodes={[n for n in self.plan.nodes if n != '__start__']})"
+        return (
+            f"{type(self).__name__}({self.name!r}, nodes={[n for n in self.plan.nodes if n != '__start__']})"
+        )
 
 
 def _put_live(append: Callable[[Any], None], wake: Callable[[Any], None], event: Any) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stepgraph.pregel.plan import NodePlan, Plan
     from stepgraph.pregel.task import Task
 
+
 def take_state_result(task: Task, result: Any) -> None:
     """Set the task's updates, targets and sends from what a node of a `StateGraph` returned."""
     node = task.node
@@ -102,7 +103,8 @@ def _take_other(task: Task, result: Any, pairs_of: Any) -> None:
         updates = dict(pairs)
         task.updates = updates if len(updates) == len(pairs) else pairs
     if task.commands:
-        raise ParentCommand(task.commands[0] if len(task.commands) == 1 else tuple(task.commands))
+        handed: Any = task.commands[0] if len(task.commands) == 1 else tuple(task.commands)
+        raise ParentCommand(handed)
 
 
 def _leave_for_parent(task: Task, command: Command[Any]) -> None:
@@ -143,9 +145,11 @@ def _root_pairs(task: Task, value: Any) -> list[tuple[str, Any]]:
 
 def _filter_pairs(task: Task, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     pairs = list(pairs)
-    return list(_known_fields(task, dict(pairs)).items()) if len(dict(pairs)) == len(pairs) else [
-        pair for pair in pairs if pair[0] in task.node.plan.fieldset
-    ]
+    return (
+        list(_known_fields(task, dict(pairs)).items())
+        if len(dict(pairs)) == len(pairs)
+        else [pair for pair in pairs if pair[0] in task.node.plan.fieldset]
+    )
 
 
 def _known_fields(task: Task, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,7 +177,9 @@ def report_unknown_keys(plan: Plan, where: str, unknown: Iterable[Any]) -> None:
         )
 
 
-def _add_targets(task: Task, goto: Any, targets: tuple[NodePlan, ...], sends: list[Send]) -> tuple[NodePlan, ...]:
+def _add_targets(
+    task: Task, goto: Any, targets: tuple[NodePlan, ...], sends: list[Send]
+) -> tuple[NodePlan, ...]:
     if not goto:
         return targets
     for name in (goto,) if isinstance(goto, (str, Send)) else goto:

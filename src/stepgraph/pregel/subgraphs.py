@@ -36,13 +36,15 @@ def _named(action: Any, depth: int) -> Iterator[Any]:
         yield from _named(action.func, depth)
         yield from (*action.args, *action.keywords.values())
     elif isinstance(action, MethodType):
-        names = list(_code_names(action.__func__.__code__)) if isinstance(action.__func__, FunctionType) else []
+        names = (
+            list(_code_names(action.__func__.__code__)) if isinstance(action.__func__, FunctionType) else []
+        )
         yield from _deeper(_attributes(action.__self__, names), depth)
         yield from _named(action.__func__, depth)
     elif isinstance(action, FunctionType):
         yield from _deeper(_of_function(action), depth)
     elif not _is_graph(action) and not isinstance(action, (type, ModuleType)):
-        call = getattr(type(action), "__call__", None)
+        call = getattr(type(action), "__call__", None)  # noqa: B004
         if isinstance(call, FunctionType):
             yield from _deeper(_attributes(action, list(_code_names(call.__code__))), depth)
             yield from _named(call, depth)

@@ -7,7 +7,7 @@ ids, namespaces and config dicts are made when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stepgraph.values.commands import Interrupt, Send
 
 Pairs = Sequence[tuple[str, Any]]
+Updates = dict[str, Any] | list[tuple[str, Any]] | tuple[tuple[str, Any], ...]
 
 
 class Task:
@@ -30,12 +31,12 @@ class Task:
     """
 
     index = -1
-    updates: Mapping[str, Any] | Pairs = ()
+    updates: Updates = ()
     targets: tuple[NodePlan, ...] = ()
     sends: list[Send] | None = None
     folded: dict[str, Any] | None = None
     commands: list[Any] | None = None
-    interrupts: tuple[Interrupt, ...] | None = None
+    interrupts: tuple[Interrupt[Any], ...] | None = None
     error: BaseException | None = None
     restored = False
     saved = False

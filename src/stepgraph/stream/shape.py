@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from stepgraph.stream.sink import Event
 
 
-def shaper(graph: Any, modes: frozenset[str], single: bool, subgraphs: bool, version: str) -> Callable[[Event], Any]:
+def shaper(
+    graph: Any, modes: frozenset[str], single: bool, subgraphs: bool, version: str
+) -> Callable[[Event], Any]:
     """How one call's events are shaped; the function answers None for an event of a mode that was not asked for."""
     if version == "v2":
         return lambda event: _part(event) if event[1] in modes else None

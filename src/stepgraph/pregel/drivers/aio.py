@@ -204,7 +204,7 @@ async def adrive(machine: Machine, tasks: Sequence[Task]) -> None:
 class _Countdown:
     """Several tasks of one superstep: an asyncio.Task for each coroutine, one hand-off for all synchronous ones."""
 
-    __slots__ = ("_handles", "_loop", "_limit", "_machine", "_threaded", "_wake", "errors", "left")
+    __slots__ = ("_handles", "_limit", "_loop", "_machine", "_threaded", "_wake", "errors", "left")
 
     def __init__(self, machine: Machine, tasks: Sequence[Task]) -> None:
         self._machine = machine

@@ -131,7 +131,7 @@ class PlainRecorder(Recorder):
             for task_id, path, pairs in changes.writes:
                 config = self._config(namespace, changes.parent_id)
                 self._hand_over(("put_writes", (config, list(pairs), task_id, path)))
-            known = self._checkpoints.get(namespace) or {
+            known: dict[str, Any] = self._checkpoints.get(namespace) or {
                 "channel_values": {},
                 "channel_versions": {},
                 "versions_seen": {},
@@ -151,7 +151,11 @@ class PlainRecorder(Recorder):
             config = self._config(namespace, changes.parent_id)
             if changes.expected_head is not MISSING:
                 config["configurable"][CONFIG_KEY_EXPECTED_HEAD] = changes.expected_head
-            for_saver = {**checkpoint, "channel_values": dict(values), "channel_versions": dict(checkpoint["channel_versions"])}
+            for_saver = {
+                **checkpoint,
+                "channel_values": dict(values),
+                "channel_versions": dict(checkpoint["channel_versions"]),
+            }
             self._hand_over(("put", (config, for_saver, metadata, dict(changes.versions))))
 
     def writes(self, namespace: str, checkpoint_id: str, pairs: Pairs, task_id: str, path: str) -> None:
@@ -181,7 +185,8 @@ def takes_steps(saver: Any) -> bool:
     mro = type(saver).__mro__
     first = next(cls for cls in mro if any(name in cls.__dict__ for name in _STEP_METHODS))
     return all(
-        mro.index(next(cls for cls in mro if name in cls.__dict__)) >= mro.index(first) for name in _PLAIN_METHODS
+        mro.index(next(cls for cls in mro if name in cls.__dict__)) >= mro.index(first)
+        for name in _PLAIN_METHODS
     )
 
 
@@ -191,7 +196,9 @@ _PLAIN_METHODS = ("put", "put_writes", "get_tuple", "aput", "aput_writes", "aget
 
 def speaks_sync(saver: Any) -> bool:
     """Whether the saver's own class defines the synchronous half of the protocol."""
-    return type(saver).get_tuple is not BaseCheckpointSaver.get_tuple and not getattr(saver, "async_only", False)
+    return type(saver).get_tuple is not BaseCheckpointSaver.get_tuple and not getattr(
+        saver, "async_only", False
+    )
 
 
 def speaks_async(saver: Any) -> bool:

@@ -94,7 +94,7 @@ class OrderedWriter:
             future: asyncio.Future[None] = loop.create_future()
 
             def wake() -> None:
-                loop.call_soon_threadsafe(lambda: future.done() or future.set_result(None))
+                loop.call_soon_threadsafe(_set, future)
 
             with self._changed:
                 if self._running:
@@ -107,6 +107,11 @@ class OrderedWriter:
     def check(self) -> None:
         if self.error is not None:
             raise self.error
+
+
+def _set(future: Any) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 class LoopWriter(OrderedWriter):

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from stepgraph.pregel.machine import Machine
 
 
-
 def address(machine: Machine, checkpoint_id: str | None = None) -> dict[str, Any]:
     """The config that names a machine's namespace, or one checkpoint of it."""
     configurable = {"thread_id": machine.scope.thread_id, "checkpoint_ns": machine.namespace}
@@ -232,5 +231,3 @@ def _no_input(machine: Machine) -> str:
         f"Received no input for __start__: graph {machine.plan.graph_name!r} was given None, and {where} has no checkpoint to go "
         "on from. Pass an input, or a config with the thread_id of a thread that was started."
     )
-
-

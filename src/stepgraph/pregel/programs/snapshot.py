@@ -140,9 +140,9 @@ def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Pro
     if apply and finished:
         finished.sort(key=lambda task: task.path_text)
         folded = fold_pairs(machine, finished)
-        state = {k: v for k, v in {**state, **folded}.items()}
-        state = {k: state[k] for k in machine.plan.fields if k in state}
-    metadata = {k: v for k, v in (loaded.metadata or {}).items() if not k.startswith("__")}
+        shown_state = {**state, **folded}
+        state = {k: shown_state[k] for k in machine.plan.fields if k in shown_state}
+    metadata: dict[str, Any] = {k: v for k, v in (loaded.metadata or {}).items() if not k.startswith("__")}
     parents = metadata.get("parents") or {}
     return StateSnapshot(
         machine.view(machine.plan.stream_channels, state),
@@ -180,9 +180,7 @@ def _task(task: Task, pairs: Sequence[tuple[str, Any]], root: Any) -> Program[Pr
     state: Any = None
     if task.node.subgraphs:
         namespace = yield from _where_it_runs(task, asked)
-        state = {
-            "configurable": {"thread_id": task.machine.scope.thread_id, "checkpoint_ns": namespace}
-        }
+        state = {"configurable": {"thread_id": task.machine.scope.thread_id, "checkpoint_ns": namespace}}
         if root is not None:
             state = yield from get_state(root, state, True)
     return PregelTask(task.id, task.node.name, task.path, error, asked, state, result)
@@ -206,6 +204,10 @@ def _where_it_runs(task: Task, asked: Sequence[Any]) -> Program[str]:
         )
         if found is None:
             return namespace
-        if any(i.id in ids for pairs in pending_by_task(found.pending_writes).values() for i in interrupts_of(pairs)):
+        if any(
+            i.id in ids
+            for pairs in pending_by_task(found.pending_writes).values()
+            for i in interrupts_of(pairs)
+        ):
             return candidate
         count += 1

@@ -39,7 +39,9 @@ def run_program(program: Program[T], saver: Any, host: Any = None) -> T:
                 _follow(arguments[0], host)
             elif method == "__store__":
                 for inner, given in storing(saver, *arguments):
-                    _on_host(saver, inner, given, {}, host) if not speaks_sync(saver) else getattr(saver, inner)(*given)
+                    _on_host(saver, inner, given, {}, host) if not speaks_sync(saver) else getattr(
+                        saver, inner
+                    )(*given)
             elif speaks_sync(saver):
                 answer = getattr(saver, method)(*arguments, **options)
                 if method == "list":
@@ -121,13 +123,16 @@ def storing(saver: Any, steps: Any, known: Any) -> list[tuple[str, tuple[Any, ..
     """The calls that store what a ledger collected with this saver."""
     if takes_steps(saver):
         return [
-            ("put_step", ({"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}, changes, metadata))
+            (
+                "put_step",
+                ({"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}, changes, metadata),
+            )
             for thread_id, namespace, changes, metadata in steps
         ]
     calls: list[tuple[str, tuple[Any, ...]]] = []
     for thread_id, namespace, changes, metadata in steps:
         recorder = PlainRecorder(saver, thread_id)
-        recorder.perform = calls.extend  # type: ignore[method-assign]
+        recorder.perform = calls.extend  # type: ignore
         if known is not None:
             recorder.loaded(namespace, known)
         recorder.step(namespace, changes, metadata)

@@ -61,7 +61,8 @@ def _one_superstep(
     address: dict[str, Any] = {"thread_id": scope.thread_id, "checkpoint_ns": namespace}
     checkpoint_id = configurable.get("checkpoint_id")
     loaded = yield request(
-        "get_tuple", {"configurable": {**address, **({"checkpoint_id": checkpoint_id} if checkpoint_id else {})}}
+        "get_tuple",
+        {"configurable": {**address, **({"checkpoint_id": checkpoint_id} if checkpoint_id else {})}},
     )
     if loaded is None and checkpoint_id:
         raise ValueError(
@@ -117,7 +118,9 @@ def _apply(
     _commit(machine, tasks)
 
 
-def _task_of(machine: Machine, loaded: CheckpointTuple | None, update: StateUpdate, known: Sequence[Task]) -> Task:
+def _task_of(
+    machine: Machine, loaded: CheckpointTuple | None, update: StateUpdate, known: Sequence[Task]
+) -> Task:
     plan = machine.plan
     name = update.as_node or _infer_node(machine, loaded)
     node = plan.nodes.get(name)
@@ -198,4 +201,3 @@ def _apply_special(machine: Machine, loaded: CheckpointTuple | None, due: Any, u
         _commit(machine, [Task(machine, start, None)])
     else:
         ledger.record_copy(machine, "update")
-
