@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from warnings import warn
 
 from stepgraph.cache.keys import FullKey, Namespace
@@ -17,6 +17,22 @@ from stepgraph.checkpoint.serde.base import SerializerProtocol
 ValueT = TypeVar("ValueT")
 
 __all__ = ["BaseCache", "FullKey", "Namespace"]
+
+
+class DefaultSerializer:
+    """The serializer of caches that are given none (safe, no pickle); made when it is first used."""
+
+    def __init__(self) -> None:
+        self._made: SerializerProtocol | None = None
+
+    def __get__(self, cache: object, owner: type) -> SerializerProtocol:
+        if self._made is None:
+            from stepgraph.checkpoint.serde.jsonplus import (
+                JsonPlusSerializer,  # loaded only by who uses a cache
+            )
+
+            self._made = JsonPlusSerializer(pickle_fallback=False)
+        return self._made
 
 
 class BaseCache(ABC, Generic[ValueT]):
@@ -29,10 +45,14 @@ class BaseCache(ABC, Generic[ValueT]):
         serde: Makes bytes of values and back; left out, the library's own serializer.
     """
 
-    serde: SerializerProtocol
+    if TYPE_CHECKING:
+        serde: SerializerProtocol
+    else:
+        serde = DefaultSerializer()
 
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
-        self.serde = default_serializer() if serde is None else serde
+        if serde is not None:
+            self.serde = serde
 
     @abstractmethod
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, ValueT]:
@@ -86,10 +106,3 @@ class BaseCache(ABC, Generic[ValueT]):
                     stacklevel=3,
                 )
         return values
-
-
-def default_serializer() -> SerializerProtocol:
-    """The serializer of caches that are given none: safe, no pickle."""
-    from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer  # loaded only by who makes a cache
-
-    return JsonPlusSerializer(pickle_fallback=False)

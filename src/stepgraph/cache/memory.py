@@ -59,12 +59,12 @@ class InMemoryCache(BaseCache[ValueT]):
                     found[namespace, key] = entry.typed
         return self._load(found)
 
-    def set(self, pairs: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
+    def set(self, keys: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
         """Keep values, see `BaseCache.set`."""
         now = self.clock()
         entries = [
             (key, _Entry(self.serde.dumps_typed(value), None if ttl is None else now + ttl))
-            for key, (value, ttl) in pairs.items()
+            for key, (value, ttl) in keys.items()
         ]
         with self._lock:
             for (namespace, key), entry in entries:
@@ -86,9 +86,9 @@ class InMemoryCache(BaseCache[ValueT]):
         """As `get`: nothing is waited for."""
         return self.get(keys)
 
-    async def aset(self, pairs: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
+    async def aset(self, keys: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
         """As `set`: nothing is waited for."""
-        self.set(pairs)
+        self.set(keys)
 
     async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
         """As `clear`: nothing is waited for."""

@@ -52,15 +52,15 @@ class RedisCache(BaseCache[ValueT]):
         self._require_sync("get")
         return self._found(keys, self.redis.mget(self._names(keys))) if keys else {}
 
-    def set(self, pairs: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
+    def set(self, mapping: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
         """Keep values, see `BaseCache.set`.
 
         Raises:
             TypeError: If the client is async.
         """
         self._require_sync("set")
-        if pairs:
-            self._fill(self.redis.pipeline(transaction=False), pairs).execute()
+        if mapping:
+            self._fill(self.redis.pipeline(transaction=False), mapping).execute()
 
     def clear(self, namespaces: Sequence[Namespace] | None = None) -> None:
         """Forget values, see `BaseCache.clear`.
@@ -85,12 +85,12 @@ class RedisCache(BaseCache[ValueT]):
             return await super().aget(keys)
         return self._found(keys, await self.redis.mget(self._names(keys))) if keys else {}
 
-    async def aset(self, pairs: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
+    async def aset(self, mapping: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
         """As `set`, asynchronously: with a sync client in a worker thread."""
         if not self._is_async:
-            await super().aset(pairs)
-        elif pairs:
-            await self._fill(self.redis.pipeline(transaction=False), pairs).execute()
+            await super().aset(mapping)
+        elif mapping:
+            await self._fill(self.redis.pipeline(transaction=False), mapping).execute()
 
     async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
         """As `clear`, asynchronously: with a sync client in a worker thread."""

@@ -85,11 +85,11 @@ class SqliteCache(BaseCache[ValueT]):
                     found[namespace, key] = row
         return self._load(found)
 
-    def set(self, pairs: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
+    def set(self, mapping: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
         """Keep values, see `BaseCache.set`."""
         now = self.clock()
         rows = []
-        for (namespace, key), (value, ttl) in pairs.items():
+        for (namespace, key), (value, ttl) in mapping.items():
             expiry = None if ttl is None else now + ttl
             rows.append((namespace_text(namespace), key, expiry, *self.serde.dumps_typed(value)))
         with self._lock, self._transaction():
@@ -106,6 +106,10 @@ class SqliteCache(BaseCache[ValueT]):
             else:
                 texts = [(namespace_text(namespace),) for namespace in namespaces]
                 self._conn.executemany("DELETE FROM cache WHERE ns = ?", texts)
+
+    async def aset(self, mapping: Mapping[FullKey, tuple[ValueT, int | None]]) -> None:
+        """As `set`, in a worker thread."""
+        await super().aset(mapping)
 
     def _transaction(self) -> sqlite3.Connection:
         """Begin; the connection, as a context manager, commits or rolls back."""

@@ -50,6 +50,7 @@ class InMemoryStore(SweepingStore, BaseStore):
     """
 
     supports_ttl = True
+    index_config: IndexConfig | None = None
 
     def __init__(self, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
         self.index_config = index
