@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Generic
 
 from stepgraph.graph.lower import lower
@@ -45,6 +46,35 @@ class CompiledStateGraph(
     def schema_to_mapper(self) -> dict[Any, Any]:
         """How each schema's objects are built; one function a schema."""
         return {schema: mapper_for(schema) for schema in self.builder.schemas}
+
+    # ---- adding to a compiled graph
+
+    def attach_node(self, key: str, node: Any) -> None:
+        """Add a declared node (None leaves the hidden start node as it is) to this compiled graph alone."""
+        if node is not None:
+            self._attach(lambda builder: builder.nodes.__setitem__(key, node))
+
+    def attach_edge(self, starts: str | Sequence[str], end: str) -> None:
+        """Add an edge, or a waiting edge of several nodes, to this compiled graph alone."""
+        if isinstance(starts, str):
+            self._attach(lambda builder: builder.edges.add((starts, end)))
+        else:
+            self._attach(lambda builder: builder.waiting_edges.add((tuple(starts), end)))
+
+    def attach_branch(self, start: str, name: str, branch: Any, *, with_reader: bool = True) -> None:
+        """Add a declared conditional edge to this compiled graph alone; it always reads the fresh state."""
+        self._attach(lambda builder: builder.branches.setdefault(start, {}).__setitem__(name, branch))
+
+    def _attach(self, change: Callable[[StateGraph[Any, Any, Any, Any]], object]) -> None:
+        """Change a copy of the declaration and make the plan anew; graphs compiled beside this one do not see it."""
+        twin = copy(self.builder)
+        twin.nodes, twin.edges = dict(twin.nodes), set(twin.edges)
+        twin.waiting_edges = set(twin.waiting_edges)
+        twin.branches = {source: dict(branches) for source, branches in twin.branches.items()}
+        change(twin)
+        twin.validate()
+        self.plan = lower(twin, self.name, self.plan.unknown_target)
+        self.builder = twin
 
     def _schema_of(self, what: str) -> Any:
         return self.builder.input_schema if what == "input" else self.builder.output_schema

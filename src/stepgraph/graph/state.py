@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from stepgraph.store.base import BaseStore
     from stepgraph.values.policies import CachePolicy, RetryPolicy, TimeoutPolicy, TracePolicy
 
+__all__ = ("CompiledStateGraph", "StateGraph")
+
 StateT = TypeVar("StateT", default=Any)
 ContextT = TypeVar("ContextT", default=None)
 InputT = TypeVar("InputT", default=StateT)
@@ -502,3 +504,11 @@ def _deprecated_node(kwargs: dict[str, Any]) -> None:
             raise TypeError(f"add_node() takes {new}, not {old}")
     if kwargs:
         raise TypeError(f"add_node() got unexpected keyword arguments: {', '.join(kwargs)}")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CompiledStateGraph":
+        from stepgraph.graph.compiled import CompiledStateGraph
+
+        return CompiledStateGraph
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

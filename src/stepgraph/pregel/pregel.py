@@ -57,10 +57,23 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
     """
 
     plan: Plan
-    step_timeout: float | None
-    retry_policy: Any
-    cache_policy: Any
-    stream_transformers: Any
+    name: str = "LangGraph"
+    checkpointer: Checkpointer = None
+    store: Any = None
+    cache: Any = None
+    config: Config | None = None
+    context_schema: Any = None
+    stream_mode: Any = "values"
+    stream_eager: bool = False
+    stream_channels: Any = None
+    step_timeout: float | None = None
+    retry_policy: Any = ()
+    cache_policy: Any = None
+    stream_transformers: Any = None
+    _declared_nodes: dict[str, Any]
+    _declared_channels: dict[str, Any]
+    input_channels: Any
+    output_channels: Any
 
     def __init__(
         self,
@@ -143,15 +156,14 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         self.interrupt_before_nodes = interrupt_before or ()
         self.interrupt_after_nodes = interrupt_after or ()
         self.debug = debug
-        self.context_schema: Any = context_schema
+        self.context_schema = context_schema
         self.stream_mode = stream_mode
         self.concurrency = concurrency
-        self.config: Config | None = None
-        self.stream_eager = False
-        self.step_timeout = None
-        self.retry_policy = ()
-        self.cache_policy = None
-        self.stream_transformers = None
+
+    @property
+    def channels(self) -> dict[str, Any]:
+        """Name to channel or managed value, as they were declared."""
+        return self._declared_channels
 
     # ---- running, synchronously
 
