@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 from stepgraph.graph import message_forms
 
 

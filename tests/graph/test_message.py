@@ -11,12 +11,13 @@ from uuid import UUID
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typing_extensions import TypedDict
+
 from stepgraph.channels.binop import BinaryOperatorAggregate
-from stepgraph.graph.message import REMOVE_ALL_MESSAGES, MessagesState, add_messages, push_message
+from stepgraph.graph.message import REMOVE_ALL_MESSAGES, MessagesState, add_messages
 from stepgraph.graph.message_forms import new_message_id
 from stepgraph.schema.fields import parse_schema
 from stepgraph.schema.merge import merge_field
-from typing_extensions import TypedDict
 
 pytestmark = pytest.mark.usefixtures("without_langchain")
 
@@ -200,11 +201,6 @@ def test_the_messages_state_folds_with_add_messages():
 def test_ids_are_uuids_of_version_four():
     made = UUID(new_message_id())
     assert (made.version, made.variant) == (4, UUID("00000000-0000-4000-8000-000000000000").variant)
-
-
-def test_push_message_outside_of_a_node_is_an_error():
-    with pytest.raises(RuntimeError, match="push_message"):
-        push_message(user("a", "1"))
 
 
 # The index that `fold` keeps between supersteps.

@@ -11,6 +11,7 @@ peer = pytest.importorskip(
 
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+
 from stepgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages  # noqa: E402
 
 KEYS = st.sampled_from("abcde")

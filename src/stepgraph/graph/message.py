@@ -243,7 +243,7 @@ def push_message(message: Messages, *, state_key: str | None = "messages") -> An
     task = current_task()
     if task is None:
         raise RuntimeError(
-            "push_message was called outside of a graph's run. Call it in a node, or in what a node calls."
+            "push_message was called outside of a runnable context. Call it in a node, or in what a node calls."
         )
     langchain = loaded_langchain()
     pushed = plain_message(message) if langchain is None else langchain.message(message)
