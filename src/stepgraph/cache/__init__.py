@@ -8,6 +8,7 @@
 | `cache.redis` | `RedisCache`: one server, shared by machines (`pip install "stepgraph[redis]"`) |
 | `cache.keys` | how namespaces and keys are written as text |
 | `cache.single_flight` | who computes, and who waits, when several miss the same key at once |
+| `cache.lookup` | the two put together: look up, wait, or be told to compute |
 
 A cache keeps what it is given: that only results of attempts that succeeded are given to it is up to the engine.
 """

@@ -115,6 +115,9 @@ class _Flight:
 class SingleFlight:
     """The keys that are being computed right now.
 
+    Attributes:
+        finished: How many computations have finished with a result.
+
     Example:
         >>> flights = SingleFlight()
         >>> with flights.enter("key") as ticket:
@@ -124,11 +127,12 @@ class SingleFlight:
         0
     """
 
-    __slots__ = ("_flights", "_lock")
+    __slots__ = ("_flights", "_lock", "finished")
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, _Flight] = {}
         self._lock = threading.Lock()
+        self.finished = 0
 
     def __len__(self) -> int:
         return len(self._flights)
@@ -189,6 +193,7 @@ class SingleFlight:
                 ticket.state = state
             if state is not State.LEADING:
                 return
+            self.finished += finished
             flight = self._flights.pop(ticket.key)
             woken = flight.waiting if finished else flight.waiting[:1]
             for waiting in woken:
