@@ -68,7 +68,7 @@ def drawable(compiled: Any, xray: Depth = False) -> Graph:
     edges = [*_declared_edges(records)]
     edges = [*sorted(set(edges), key=_edge_order), *_end_edges(records, edges)]
     graph = Graph(edges=edges)
-    graph.nodes[START_NAME] = Node(START_NAME, START_NAME, _runs(compiled, START_NAME, None))
+    graph.nodes[START_NAME] = Node(START_NAME, START_NAME, split_input)
     for name, record in records.nodes.items():
         metadata = _metadata(compiled, name, record)
         graph.nodes[name] = Node(name, name, _runs(compiled, name, record), metadata)
@@ -78,6 +78,11 @@ def drawable(compiled: Any, xray: Depth = False) -> Graph:
     if any(edge.target == END_NAME for edge in edges):
         graph.nodes[END_NAME] = Node(END_NAME, END_NAME)
     return _opened(graph, compiled, xray) if xray else graph
+
+
+def split_input(value: Any) -> Any:
+    """Stands for what the start node runs: it takes the input apart into the fields of the input schema."""
+    return value
 
 
 def drawable_pregel(compiled: Any, xray: Depth = False) -> Graph:
@@ -248,7 +253,7 @@ def _written_channels(node: Any) -> set[str]:
     """The channels that a node's writers name."""
     channels: set[str] = set()
     for writer in getattr(node, "writers", None) or ():
-        for write in getattr(writer, "writes", None) or ():
+        for write in getattr(writer, "writes", None) or (writer,):
             channel = getattr(write, "channel", None)
             if isinstance(channel, str):
                 channels.add(channel)

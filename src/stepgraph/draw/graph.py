@@ -18,11 +18,17 @@ from typing import Any
 
 from stepgraph.draw.ascii import draw_text, encodable
 from stepgraph.draw.mermaid import mermaid
-from stepgraph.draw.model import END_NAME, GROUP_SEPARATOR, START_NAME, Edge, Node
+from stepgraph.draw.model import END_NAME, GROUP_SEPARATOR, START_NAME, Drawable, Edge, Node
 from stepgraph.draw.png import png
 from stepgraph.draw.scene import make_scene
 from stepgraph.draw.styles import CurveStyle, MermaidDrawMethod, NamedStyle, StyleSheet
 from stepgraph.draw.svg import svg
+
+FUNCTION_ID = ["langgraph", "_internal", "_runnable", "RunnableCallable"]
+WIRE_IDS = {
+    "CompiledStateGraph": ["langgraph", "graph", "state", "CompiledStateGraph"],
+    "Pregel": ["langgraph", "pregel", "main", "Pregel"],
+}
 
 
 @dataclass
@@ -87,11 +93,11 @@ class Graph:
         self.edges.append(edge)
         return edge
 
-    def extend(self, graph: Graph, *, prefix: str = "") -> tuple[Node | None, Node | None]:
+    def extend(self, graph: Drawable, *, prefix: str = "") -> tuple[Node | None, Node | None]:
         """Copy another graph's nodes and edges into this one.
 
         Args:
-            graph: The other graph; it is not changed.
+            graph: The other graph, LangChain's too; it is not changed.
             prefix: Put before the ids, as ``prefix:id``, unless all ids are generated ones.
 
         Returns:
@@ -103,16 +109,15 @@ class Graph:
         def rename(key: str) -> str:
             return f"{prefix}{GROUP_SEPARATOR}{key}" if prefix else key
 
-        for key, node in graph.nodes.items():
-            self.nodes[rename(key)] = node.copy(id=rename(key))
-        self.edges += [
-            edge.copy(source=rename(edge.source), target=rename(edge.target)) for edge in graph.edges
-        ]
+        def copied(node: Node) -> Node:
+            return Node(rename(node.id), node.name, node.data, node.metadata)
+
+        for node in graph.nodes.values():
+            self.nodes[rename(node.id)] = copied(node)
+        for edge in graph.edges:
+            self.edges.append(Edge(rename(edge.source), rename(edge.target), edge.data, edge.conditional))
         first, last = graph.first_node(), graph.last_node()
-        return (
-            first and first.copy(id=rename(first.id)),
-            last and last.copy(id=rename(last.id)),
-        )
+        return first and copied(first), last and copied(last)
 
     def reid(self) -> Graph:
         """A copy whose ids are the names, numbered where several nodes share one."""
@@ -365,13 +370,18 @@ def _node_json(node: Node, with_schemas: bool) -> dict[str, Any]:
     elif inspect.isclass(data) and hasattr(data, "model_json_schema"):
         described = {"type": "schema", "data": data.model_json_schema() if with_schemas else node.name}
     elif hasattr(data, "invoke") or hasattr(data, "ainvoke"):
-        kind = type(data)
-        described = {
-            "type": "runnable",
-            "data": {"id": [*kind.__module__.split("."), kind.__name__], "name": node.name},
-        }
+        described = {"type": "runnable", "data": {"id": _wire_id(type(data)), "name": node.name}}
+    elif callable(data):
+        described = {"type": "runnable", "data": {"id": FUNCTION_ID, "name": node.name}}
     else:
         described = {"type": "unknown", "data": node.name}
     if node.metadata:
         described["metadata"] = node.metadata
     return described
+
+
+def _wire_id(kind: type) -> list[str]:
+    """Where a class is found, as front ends know it from the wire: our graphs by the name they have there."""
+    if kind.__module__.split(".")[0] == "stepgraph":
+        return WIRE_IDS.get(kind.__name__, WIRE_IDS["Pregel"])
+    return [*kind.__module__.split("."), kind.__name__]
