@@ -529,7 +529,7 @@ class Machine:
         state = self.state
         for task in tasks:
             given = task.input
-            if type(given) is dict and task.index < 0 and not task.restored:
+            if type(given) is dict and task.index < 0 and not task.restored and not task.node.hidden:
                 for key in self.containers:
                     held = given.get(key)
                     if held is not None and len(held) != len(state[key]) and type(held) is type(state[key]):

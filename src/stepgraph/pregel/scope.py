@@ -88,7 +88,7 @@ class Scope:
         self.config = config
         self.new_id = new_id
         self.stamp: Callable[[], str]
-        self.now: Callable[[], float]
+        self.now: Any = None
         self.limit = config.get("recursion_limit", 10007)
         self.saver: Any = None
         self.thread_id: Any = None
