@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -82,7 +83,7 @@ def test_threads_compute_once():
             if ticket.wait(30):
                 return ticket.result
             while len(flights._flights["k"].waiting) < 7:
-                pass
+                time.sleep(0.001)
             calls.append(1)
             ticket.finish("result")
             return "result"
@@ -107,7 +108,7 @@ def test_a_thread_takes_over_from_one_that_failed():
         started.wait(10)
         other = pool.submit(compute_once, flights, "k", lambda: "second")
         while not flights._flights["k"].waiting:
-            pass
+            time.sleep(0.001)
         go_on.set()
         assert other.result(30) == "second"
         assert isinstance(failing.exception(30), OSError)

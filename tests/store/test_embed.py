@@ -51,9 +51,15 @@ def test_an_async_function_serves_async_callers_only(given):
 
 
 def test_embeddings_are_taken_as_they_are():
-    duck = Duck()
-    assert isinstance(duck, Embeddings)
-    assert ensure_embeddings(duck) is duck
+    made = ensure_embeddings(embed)
+    assert ensure_embeddings(made) is made
+
+
+def test_an_object_with_sync_methods_gets_async_ones():
+    assert isinstance(Duck(), Embeddings)
+    made = ensure_embeddings(Duck())
+    assert made.embed_query("abc") == [1.0]
+    assert asyncio.run(made.aembed_documents(["abc"])) == [[3.0]]
 
 
 def test_a_class_of_ones_own_gets_async_methods():

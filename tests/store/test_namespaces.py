@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepgraph.store.base import ListNamespacesOp, MatchCondition, PutOp, SearchOp, validate_op_namespace
@@ -111,11 +111,13 @@ labels = st.text(st.characters(codec="utf-8", exclude_characters=".\x00"), min_s
 namespaces = st.lists(labels).map(tuple)
 
 
+@settings(deadline=None)
 @given(namespaces)
 def test_text_and_namespace_are_one_to_one(namespace):
     assert from_text(to_text(namespace)) == namespace
 
 
+@settings(deadline=None)
 @given(namespaces, st.integers(0, 5))
 def test_every_namespace_matches_its_own_ends(namespace, length):
     prefix, suffix = namespace[:length], namespace[len(namespace) - min(length, len(namespace)) :]

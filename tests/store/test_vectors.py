@@ -10,7 +10,7 @@ import sys
 import warnings
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepgraph.store.base import PutOp, SearchOp, vectors
@@ -178,6 +178,7 @@ def test_an_index_without_a_function_is_refused(open_store):
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_numpy_and_python_agree(rows):
     pytest.importorskip("numpy")
@@ -203,6 +204,7 @@ def test_without_numpy_the_answers_are_the_same():
     assert other == pytest.approx(1 / math.sqrt(10))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False)))
 def test_packed_vectors_come_back(vector):
     assert unpack_vector(pack_vector(vector)).tolist() == vector

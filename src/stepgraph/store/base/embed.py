@@ -100,6 +100,25 @@ class EmbeddingsLambda(Embeddings):
         return (await self.aembed_documents([text]))[0]
 
 
+class SyncEmbeddings(Embeddings):
+    """Embeddings that have sync methods only, with async ones that run them off the event loop.
+
+    Args:
+        inner: The embeddings.
+    """
+
+    def __init__(self, inner: Embeddings) -> None:
+        self._inner = inner
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """The vectors of texts."""
+        return self._inner.embed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of one text."""
+        return self._inner.embed_query(text)
+
+
 def is_async_callable(func: Any) -> bool:
     """Whether calling this gives something to await: an async function, or an object with an async `__call__`."""
     while hasattr(func, "func"):  # functools.partial
@@ -113,7 +132,7 @@ def ensure_embeddings(embed: Embeddings | EmbeddingsFunc | AEmbeddingsFunc | str
     """Embeddings from whatever a person gives.
 
     Args:
-        embed: Embeddings (returned as they are), a sync or async function from texts to vectors, or a text such as
+        embed: Embeddings (returned as they are if they have async methods too), a sync or async function from texts to vectors, or a text such as
             `"openai:text-embedding-3-small"`, for which LangChain makes the embeddings.
 
     Returns:
@@ -133,7 +152,7 @@ def ensure_embeddings(embed: Embeddings | EmbeddingsFunc | AEmbeddingsFunc | str
     if isinstance(embed, str):
         return _from_provider(embed)
     if isinstance(embed, Embeddings):
-        return embed
+        return embed if hasattr(embed, "aembed_documents") else SyncEmbeddings(embed)
     if callable(embed):
         return EmbeddingsLambda(embed)
     raise TypeError(
