@@ -20,7 +20,7 @@ def full_key(namespace: Namespace, key: str | bytes) -> FullKey:
     """The full key for what a key function returned, which may be long or bytes.
 
     >>> full_key(("graph", "node"), b"some bytes")
-    (('graph', 'node'), '3d5eccd29e2bdf8ff0be3ae85d21c2ee')
+    (('graph', 'node'), '4d343ad91e2ecbfd6e0e1b9a779b3090')
     """
     content = b"b" + key if isinstance(key, bytes) else b"s" + key.encode("utf-8", "surrogatepass")
     return namespace, blake2b(content, digest_size=16).hexdigest()

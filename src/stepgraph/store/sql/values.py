@@ -106,7 +106,7 @@ def load_json(text: str | bytes) -> Any:
 def dump_time(moment: datetime) -> str:
     """A time as text that sorts like the times do.
 
-    >>> dump_time(datetime(2024, 5, 1, 12, tzinfo=timezone.utc))
+    >>> dump_time(datetime(2024, 5, 1, 12, tzinfo=UTC))
     '2024-05-01 12:00:00.000000+00:00'
     """
     if moment.tzinfo is not UTC:
