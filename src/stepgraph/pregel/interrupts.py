@@ -18,7 +18,7 @@ from stepgraph.pregel.scope import Answers
 from stepgraph.pregel.task import current_task
 from stepgraph.values.commands import Interrupt
 from stepgraph.values.missing import MISSING
-from stepgraph.values.names import RESUME
+from stepgraph.values.names import NULL_TASK_ID, RESUME
 
 if TYPE_CHECKING:
     from stepgraph.pregel.task import Task
@@ -83,18 +83,33 @@ def interrupt(value: Any, *, response_schema: dict[str, Any] | type | None = Non
     task.answers = [*(given or ()), answer]
     if task.machine.ledger is not None:
         task.machine.ledger.write(task, [(RESUME, list(task.answers))])
+    else:
+        _keep_above(task, interrupt_id(task.id, index), answer)
     return result
 
 
+def _keep_above(task: Task, id: str, answer: Any) -> None:
+    """A graph that stores nothing starts afresh when it is resumed: its answers are kept by the nearest level that does."""
+    above = task.machine.parent
+    while above is not None and above.machine.ledger is None:
+        above = above.machine.parent
+    if above is not None:
+        kept = task.machine.scope.kept_answers
+        kept[id] = answer
+        above.machine.ledger.write_as(NULL_TASK_ID, "", [(RESUME, dict(kept))])  # type: ignore[union-attr]
+
+
 def _answer_for(task: Task, index: int) -> Any:
-    answers = task.machine.scope.answers
-    if answers is None:
+    scope = task.machine.scope
+    answers = scope.answers
+    if answers is None and not scope.kept_answers:
         return MISSING
-    if answers.by_id:
-        known = answers.by_id.get(interrupt_id(task.id, index), MISSING)
-        if known is not MISSING:
-            return known
-    return answers.value
+    id = interrupt_id(task.id, index)
+    if answers is not None and id in answers.by_id:
+        return answers.by_id[id]
+    if id in scope.kept_answers:
+        return scope.kept_answers[id]
+    return MISSING if answers is None else answers.value
 
 
 def _json_schema(response_schema: Any) -> Any:

@@ -21,7 +21,7 @@ NO_CONFIG: Mapping[str, Any] = {}
 
 
 class Answers:
-    """What a person answered: by interrupt id, and at most one value without an id.
+    """What a person answered now: by interrupt id, and at most one value without an id.
 
     `by_id` is looked up by every `interrupt()` of the run, at any level. `value` continues a static breakpoint, and is
     taken once by the first question that no id answers.
@@ -62,6 +62,7 @@ class Scope:
         "control",
         "debug",
         "durability",
+        "kept_answers",
         "limit",
         "loop_host",
         "max_concurrency",
@@ -101,6 +102,7 @@ class Scope:
         self.observer: Any = None
         self.metadata: dict[str, Any] = {}
         self.answers: Answers | None = None
+        self.kept_answers: dict[str, Any] = {}
         self.replay: Replay | None = None
         self.checkpoint_map: dict[str, str] = {}
         self.concurrency = "detect"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import EmptyInputError, InvalidUpdateError
 from stepgraph.pregel.identity import without_last_task_id
-from stepgraph.pregel.interrupts import match_answers
+from stepgraph.pregel.interrupts import is_resume_map, match_answers
 from stepgraph.pregel.programs.trampoline import Program, request
 from stepgraph.pregel.restore import (
     apply_command_writes,
@@ -26,7 +26,7 @@ from stepgraph.pregel.results import wire_writes
 from stepgraph.pregel.scope import Replay
 from stepgraph.pregel.task import Task
 from stepgraph.values.commands import Command, resume_of
-from stepgraph.values.names import NO_WRITES, NULL_TASK_ID
+from stepgraph.values.names import NO_WRITES, NULL_TASK_ID, RESUME
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointTuple
@@ -144,6 +144,10 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
         pending = pending_by_task(loaded.pending_writes)
         machine.resuming = True
     pairs = list(pending.get(NULL_TASK_ID, ()))
+    if not scope.rewind:
+        for channel, value in pairs:
+            if channel == RESUME and is_resume_map(value):
+                scope.kept_answers.update(value)
     if isinstance(command, Command):
         pairs += _command_writes(machine, command)
     if pairs:
