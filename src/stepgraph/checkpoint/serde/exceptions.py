@@ -98,8 +98,13 @@ def _make_exception_restorer(policy: Policy, head: list[Any]) -> tuple[type | No
             raise CorruptPayloadError(
                 "The stored bytes should hold the arguments and attributes of an exception."
             )
-        restored = RecordedError(name, text, tuple(args)) if cls is None else from_args(cls, args)
-        _set_state(restored, attributes)
+        if cls is None:
+            restored: BaseException = RecordedError(name, text, tuple(args))
+            for note in attributes.get("__notes__", ()):
+                restored.add_note(str(note))
+        else:
+            restored = from_args(cls, args)
+            _set_state(restored, attributes)
         _chain(restored, causes, bool(has_cause), bool(suppress))
         return restored
 

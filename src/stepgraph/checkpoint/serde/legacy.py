@@ -45,6 +45,10 @@ def _command(**fields: Any) -> Command[Any]:
     return Command(**fields)
 
 
+def _send(node: str, arg: Any, timeout: Any = None) -> Send:
+    return Send(node, arg, timeout=timeout)
+
+
 def _timeout_policy(**fields: Any) -> Any:
     from stepgraph.values.policies import TimeoutPolicy
 
@@ -98,7 +102,7 @@ _METHODS: Final[dict[tuple[str, str, str], Make]] = {
     ("datetime", "time", "fromisoformat"): datetime.time.fromisoformat,
 }
 _GRAPH: Final[dict[str, Make]] = {
-    "Send": Send,
+    "Send": _send,
     "Command": _command,
     "Interrupt": Interrupt,
     "Overwrite": Overwrite,
@@ -147,9 +151,13 @@ def _class_object(
     policy: Policy, module: str, name: str, args: list[Any], fields: dict[str, Any], plain: Any
 ) -> Any:
     module, name = _today(module, name)
-    cls: Any = policy.find(module, name, _is_known, "dataclass, named tuple, enum, model or exception")
+    cls: Any = policy.find(
+        module, name.partition("[")[0], _is_known, "dataclass, named tuple, enum, model or exception"
+    )
     if cls is None:
         return plain
+    if "[" in name:
+        cls = next((made for made in type.__subclasses__(cls) if made.__name__ == name), cls)
     if is_enum(cls):
         try:
             return member_of(cls, args[0] if len(args) == 1 else None)

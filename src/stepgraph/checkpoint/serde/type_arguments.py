@@ -11,6 +11,8 @@ import types
 import typing
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -32,6 +34,7 @@ _SIMPLE: Final[dict[str, Any]] = {
     "NoneType": type(None),
     "...": ...,
 }
+_UNIONS: Final[dict[Any, str]] = {typing.Union: "Union", types.UnionType: "|"}
 _NAMES: Final = {id(value): name for name, value in _SIMPLE.items()}
 
 
@@ -60,9 +63,12 @@ def _describe(argument: Any) -> Any:
         return name
     origin = typing.get_origin(argument)
     if origin is typing.Literal:
-        return {"of": "Literal", "arguments": list(typing.get_args(argument))}
+        choices = list(typing.get_args(argument))
+        if not all(type(choice) in (str, int, bool, bytes, type(None)) for choice in choices):
+            raise TypeError(f"{argument!r} has no description")
+        return {"of": "Literal", "arguments": choices}
     if origin is not None:
-        form = "Union" if origin in (typing.Union, types.UnionType) else _NAMES.get(id(origin))
+        form = _UNIONS.get(origin) or _NAMES.get(id(origin))
         if form is None:
             raise TypeError(f"{argument!r} has no description")
         return {"of": form, "arguments": [_describe(part) for part in typing.get_args(argument)]}
@@ -116,5 +122,7 @@ def _read(policy: Policy, description: Any) -> Any:
         if form == "Literal":
             return typing.Literal[tuple(description["arguments"])]
         arguments = tuple(_read_all(policy, description["arguments"]))
-        return typing.Union[arguments] if form == "Union" else _SIMPLE[str(form)][arguments]
+        if form == "Union":
+            return typing.Union[arguments]
+        return reduce(or_, arguments) if form == "|" else _SIMPLE[str(form)][arguments]
     raise CorruptPayloadError("The stored bytes should describe the type argument of a model.")
