@@ -14,7 +14,7 @@ from stepgraph.draw import Graph, NodeStyles
 from stepgraph.draw.font_widths import text_length
 from stepgraph.draw.png import SCALE
 from stepgraph.draw.scene import Path as Line
-from stepgraph.draw.scene import Rectangle, make_scene
+from stepgraph.draw.scene import Polygon, Rectangle, make_scene
 
 SVG = "{http://www.w3.org/2000/svg}"
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -103,16 +103,35 @@ def test_svg_is_well_formed_and_shows_every_name(graph: Graph) -> None:
         assert node.name in texts
 
 
+def heads(graph: Graph) -> int:
+    return sum(isinstance(shape, Polygon) for shape in make_scene(graph).shapes)
+
+
 @given(graphs())
 @settings(max_examples=60, deadline=None)
-def test_each_edge_is_one_line_and_conditional_ones_are_dashed(graph: Graph) -> None:
-    lines = [shape for shape in make_scene(graph).shapes if isinstance(shape, Line)]
-    straight = [edge for edge in graph.edges if edge.source != edge.target]
+def test_each_edge_has_an_arrow_head(graph: Graph) -> None:
     loops = {edge.source for edge in graph.edges if edge.source == edge.target}
-    assert len(lines) == len(straight) + len(loops)
-    solid_loops = {edge.source for edge in graph.edges if edge.source == edge.target and not edge.conditional}
-    expected = sum(edge.conditional for edge in straight) + len(loops - solid_loops)
-    assert sum(line.dashed for line in lines) == expected
+    assert heads(graph) == sum(edge.source != edge.target for edge in graph.edges) + len(loops)
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_conditional_edges_are_dashed_and_labels_stand_in_a_gap(graph: Graph) -> None:
+    dashed = [shape.dashed for shape in make_scene(graph).shapes if isinstance(shape, Line)]
+    expected = [
+        edge.conditional
+        for edge in graph.edges
+        for _ in range(2 if edge.label else 1)
+        if edge.source != edge.target
+    ]
+    assert dashed[: len(expected)] == expected
+
+
+def test_loops_are_dashed_if_all_of_them_are_conditional() -> None:
+    for conditions in ([True, True], [True, False]):
+        graph = graph_of(*(("a", "a", None, condition) for condition in conditions))
+        (line,) = [shape for shape in make_scene(graph).shapes if isinstance(shape, Line)]
+        assert line.dashed is all(conditions)
 
 
 def test_svg_is_written_to_the_file_too(tmp_path: Path) -> None:

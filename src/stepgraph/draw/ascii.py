@@ -84,9 +84,9 @@ class TextMetrics:
         return Size(float(width), float(len(texts) + 2))
 
     def label_size(self, text: str) -> Size:
-        """The label's lines with a blank on either side."""
+        """The label's lines."""
         lines = label_lines(text)
-        return Size(float(max(map(text_width, lines)) + 2), float(len(lines)))
+        return Size(float(max(map(text_width, lines))), float(len(lines)))
 
     def title_width(self, title: str) -> float:
         """The title between blanks and pieces of the border."""

@@ -39,10 +39,8 @@ class Graph:
     >>> first, second = graph.add_node(None, "a"), graph.add_node(None, "b")
     >>> graph.add_edge(first, second)
     Edge(source='a', target='b', data=None, conditional=False)
-    >>> print(graph.draw_mermaid(with_styles=False))
-    graph TD;
-        a --> b;
-    <BLANKLINE>
+    >>> graph.draw_mermaid(with_styles=False).split()
+    ['graph', 'TD;', 'a', '-->', 'b;']
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)

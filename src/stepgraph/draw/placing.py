@@ -38,11 +38,11 @@ def place_across(layers: Layers, metrics: Metrics) -> None:
             cell.x = metrics.snap(cell.x)
     attach(layers, metrics)
     by_width = sorted(layers.wires, key=_inner_width)
-    for _ in range(IMPROVEMENTS):
+    for round_number in range(IMPROVEMENTS):
         for wire in by_width:
             _straighten(wire, layers, metrics)
         attach(layers, metrics)
-        for row in layers.rows:
+        for row in layers.rows if round_number % 2 == 0 else layers.rows[::-1]:
             for cell in row:
                 _nudge(cell, row, metrics)
     attach(layers, metrics)
@@ -159,8 +159,9 @@ def _inner_width(wire: Wire) -> float:
 
 def _straighten(wire: Wire, layers: Layers, metrics: Metrics) -> None:
     """Give the inner cells of a wire as few different places as their neighbours allow."""
-    before = wire.joints[0].upper_x
-    after = wire.joints[-1].lower_x
+    first, last = wire.joints[0], wire.joints[-1]
+    before = first.upper.x if _is_alone(first.upper.lowers) else first.upper_x
+    after = last.lower.x if _is_alone(last.lower.uppers) else last.lower_x
     run: list[Cell] = []
     low, high = float("-inf"), float("inf")
     for cell in wire.cells[1:-1]:
@@ -172,6 +173,14 @@ def _straighten(wire: Wire, layers: Layers, metrics: Metrics) -> None:
         low, high = max(low, cell_low), min(high, cell_high)
     if run:
         _place_run(run, low, high, [after, before], metrics)
+
+
+def _is_alone(joints: list[Joint]) -> bool:
+    """Whether these joints, of one side of a cell, are a single one at the side of a node."""
+    if len(joints) > 1:
+        return False
+    (joint,) = joints
+    return not any(cell.is_group for cell in (joint.upper, joint.lower))
 
 
 def _place_run(run: list[Cell], low: float, high: float, wanted: list[float], metrics: Metrics) -> float:

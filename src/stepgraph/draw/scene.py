@@ -6,7 +6,8 @@ Backends paint the shapes one after the other and decide nothing. Units are pixe
 
 from __future__ import annotations
 
-import itertools
+import math
+from itertools import pairwise
 from typing import NamedTuple
 
 from stepgraph.draw.font_widths import text_length
@@ -29,6 +30,7 @@ FRAME_STROKE, TITLE_COLOR = "#c4b8ec", "#6a54b0"
 FRAME_FILLS = ("#faf9ff", "#f4f2fe", "#eeebfc")
 ARROW_LENGTH, ARROW_HALF_WIDTH = 9.0, 4.0
 STUB = 10.0
+SAME_PLACE = 0.01
 
 
 class Rectangle(NamedTuple):
@@ -162,7 +164,7 @@ def make_scene(graph: Drawable, node_colors: StyleSheet | None = None) -> Scene:
     for frame in layout.frames:
         shapes += _frame_shapes(frame)
     for route in layout.routes:
-        shapes += _route_shapes(route)
+        shapes += _route_shapes(route, layout.labels)
     for loop in layout.loops:
         shapes += _loop_shapes(loop)
     for box in layout.boxes:
@@ -217,25 +219,36 @@ def _box_shapes(box: Box, css: dict[str, str], *, is_end: bool) -> list[Shape]:
     return shapes
 
 
-def _route_shapes(route: Route) -> list[Shape]:
-    points = route.points
-    end, before = points[-1], points[-2]
+def _route_shapes(route: Route, labels: list[Label]) -> list[Shape]:
+    """The line, with a gap where its label stands, and the arrow head."""
+    end, before = route.points[-1], route.points[-2]
     down = 1.0 if end.y > before.y else -1.0
     base = Point(end.x, end.y - down * ARROW_LENGTH)
-    stops = [*points[:-1], base]
-    pieces: list[Point | Curve] = []
-    for start, stop in itertools.pairwise(stops):
-        if start.x == stop.x:
-            pieces.append(stop)
-        else:
+    stops = [*route.points[:-1], base]
+    paths = [Path(stops[0], [], route.edge.conditional, LINE_COLOR)]
+    for start, stop in pairwise(stops):
+        if start.x != stop.x:
             half = (stop.y - start.y) / 2
-            pieces.append(Curve(Point(start.x, start.y + half), Point(stop.x, stop.y - half), stop))
-    head = [
-        end,
-        Point(base.x - ARROW_HALF_WIDTH, base.y),
-        Point(base.x + ARROW_HALF_WIDTH, base.y),
-    ]
-    return [Path(stops[0], pieces, route.edge.conditional, LINE_COLOR), Polygon(head, LINE_COLOR)]
+            paths[-1].pieces.append(Curve(Point(start.x, start.y + half), Point(stop.x, stop.y - half), stop))
+            continue
+        for label in labels:
+            if label.edge == route.edge and _stands_between(label, start, stop):
+                gap = math.copysign(label_height(label) / 2, stop.y - start.y)
+                paths[-1].pieces.append(Point(stop.x, label.y - gap))
+                paths.append(Path(Point(stop.x, label.y + gap), [], route.edge.conditional, LINE_COLOR))
+        paths[-1].pieces.append(stop)
+    head = [end, Point(base.x - ARROW_HALF_WIDTH, base.y), Point(base.x + ARROW_HALF_WIDTH, base.y)]
+    return [*paths, Polygon(head, LINE_COLOR)]
+
+
+def _stands_between(label: Label, start: Point, stop: Point) -> bool:
+    low, high = sorted((start.y, stop.y))
+    return abs(label.x - start.x) < SAME_PLACE and low < label.y < high
+
+
+def label_height(label: Label) -> float:
+    """The height of an edge's label with its margin."""
+    return LABEL_STEP * len(label_lines(label.edge.label)) + 4.0
 
 
 def _loop_shapes(loop: Loop) -> list[Shape]:
@@ -260,13 +273,10 @@ def _loop_shapes(loop: Loop) -> list[Shape]:
 
 def _label_shapes(label: Label) -> list[Shape]:
     lines = label_lines(label.edge.label)
-    width = max(text_length(line, LABEL_SIZE) for line in lines) + 8.0
-    height = LABEL_STEP * len(lines) + 4.0
-    shapes: list[Shape] = [
-        Rectangle(label.x - width / 2, label.y - height / 2, width, height, 4.0, "#ffffff", "")
-    ]
     y = label.y - LABEL_STEP * (len(lines) - 1) / 2
+    shapes: list[Shape] = []
     for line in lines:
+        width = text_length(line, LABEL_SIZE) + 8.0
         shapes.append(Text(label.x, y, line, LABEL_SIZE, LABEL_COLOR, "middle", width))
         y += LABEL_STEP
     return shapes

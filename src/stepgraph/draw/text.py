@@ -5,13 +5,14 @@ Shared by all media, so that the terminal and the pictures show the same words.
 
 from __future__ import annotations
 
-import textwrap
+import re
 
 from stepgraph.draw.model import Node, metadata_lines
 
 NAME_WIDTH = 32
 LABEL_WIDTH = 24
 DETAIL_WIDTH = 40
+WORD = re.compile(r"[^\s_./-]*[\s_./-]+|[^\s_./-]+")
 
 
 def name_lines(node: Node) -> list[str]:
@@ -31,8 +32,17 @@ def label_lines(label: str) -> list[str]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    lines = textwrap.wrap(_printable(text), width, break_on_hyphens=False)
-    return lines or [""]
+    """Break a text after blanks and the signs that part words in names; what is still too long is cut."""
+    lines = [""]
+    for word in WORD.findall(_printable(text)):
+        while len(word.rstrip()) > width:
+            lines.append(word[:width])
+            word = word[width:]
+        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > width:
+            lines.append(word)
+        else:
+            lines[-1] += word
+    return [line.strip() for line in lines if line.strip()] or [""]
 
 
 def _printable(text: str) -> str:
