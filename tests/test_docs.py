@@ -49,6 +49,8 @@ def test_code_prints_what_is_shown(document: Path, tmp_path: Path, monkeypatch: 
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, f"{name(document)} block {position + 1}", "exec"), namespace)
+            exec(
+                compile(code, f"{name(document)} block {position + 1}", "exec", dont_inherit=True), namespace
+            )
         if position + 1 < len(found) and found[position + 1][0] == "text":
             assert printed.getvalue() == found[position + 1][1]
