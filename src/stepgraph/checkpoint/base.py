@@ -271,14 +271,9 @@ class BaseCheckpointSaver(Generic[V]):
     serde: SerializerProtocol
 
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
-        try:
-            from stepgraph.checkpoint.serde.base import maybe_add_typed_methods
-            from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-        except ImportError:
-            from stepgraph.checkpoint.plain_serde import PlainSerializer
+        from stepgraph.checkpoint.serde.base import maybe_add_typed_methods
+        from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-            self.serde = serde if serde is not None else PlainSerializer()
-            return
         self.serde = maybe_add_typed_methods(serde) if serde is not None else JsonPlusSerializer()
 
     @property
@@ -410,7 +405,7 @@ class BaseCheckpointSaver(Generic[V]):
         """
         if isinstance(current, str):
             return next_checkpoint_id()
-        return 1 if current is None else current + 1
+        return 1 if current is None else current + 1  # type: ignore[return-value]
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[V]:
         """The same saver over the same data, that also restores the classes named here.
@@ -440,7 +435,8 @@ class BaseCheckpointSaver(Generic[V]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async twin of `get_tuple`."""
-        return await self._in_thread("get_tuple", config)
+        found: CheckpointTuple | None = await self._in_thread("get_tuple", config)
+        return found
 
     async def alist(
         self,
@@ -483,7 +479,8 @@ class BaseCheckpointSaver(Generic[V]):
         new_versions: ChannelVersions,
     ) -> dict[str, Any]:
         """Async twin of `put`."""
-        return await self._in_thread("put", config, checkpoint, metadata, new_versions)
+        stored: dict[str, Any] = await self._in_thread("put", config, checkpoint, metadata, new_versions)
+        return stored
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

@@ -6,29 +6,418 @@ Rules: stores at once and never waits, so the async methods do the work themselv
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
-from stepgraph.checkpoint.changes import StepChanges
-from stepgraph.checkpoint.growth.codec import Codec
-from stepgraph.checkpoint.growth.encoder import changes_between, encode_row
-from stepgraph.checkpoint.growth.lanes import Lane
-from stepgraph.checkpoint.growth.reader import load, load_many
-from stepgraph.checkpoint.growth.rows import Key, Program
-from stepgraph.checkpoint.memory_rows import MemoryHistory, run_program
+from stepgraph.checkpoint.growth.codec import CorruptCheckpointError
+from stepgraph.checkpoint.growth.frames import Record
+from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
+from stepgraph.checkpoint.growth.retention import doomed_of, plan_drop, plan_keep_newest
+from stepgraph.checkpoint.growth.rows import Key
+from stepgraph.checkpoint.memory_rows import MemoryHistory, nested_view, run_program
 from stepgraph.checkpoint.step_saver import (
     Encoded,
     EncodedStep,
     EncodedWrites,
     StepSaver,
     config_of,
+    cutoff_of,
     key_of,
     matches,
     public,
-    run_id_of,
     to_tuple,
+    warn_unreadable,
 )
+from stepgraph.errors import ThreadBusyError
+from stepgraph.values.missing import MISSING
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from stepgraph.checkpoint.changes import StepChanges
+    from stepgraph.checkpoint.serde.base import SerializerProtocol
 
 __all__ = ("InMemorySaver", "MemorySaver")
+
+_FIRST_PAGE = 8
+_PAGE = 64
+
+
+class InMemorySaver(StepSaver):
+    """Keeps checkpoints in memory, as bytes, by difference. For tests, notebooks and short-lived programs.
+
+    It may be used from many threads, by many graphs, and as a context manager (which does nothing).
+
+    Args:
+        serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+        factory: Accepted for programs written for the model, and not used.
+
+    Example:
+        >>> from stepgraph.checkpoint.base import empty_checkpoint
+        >>> saver = InMemorySaver()
+        >>> config = saver.put({"configurable": {"thread_id": "1"}}, empty_checkpoint(), {"step": -1}, {})
+        >>> saver.get_tuple({"configurable": {"thread_id": "1"}}).metadata
+        {'step': -1}
+    """
+
+    inline: ClassVar[bool] = True
+
+    def __init__(self, *, serde: SerializerProtocol | None = None, factory: Any = None) -> None:
+        super().__init__(serde=serde)
+        self._histories: dict[Key, MemoryHistory] = {}
+
+    # ---- looking in
+
+    @property
+    def storage(self) -> Mapping[str, Any]:
+        """Thread to namespace to checkpoint id to (checkpoint, metadata, id of the parent): read-only."""
+
+        def get(key: Key, checkpoint_id: str) -> Any:
+            found = self.get_tuple(config_of(key, checkpoint_id))
+            if found is None:
+                raise KeyError(checkpoint_id)
+            parent = found.parent_config
+            return found.checkpoint, found.metadata, parent and parent["configurable"]["checkpoint_id"]
+
+        return nested_view(self._histories, get)
+
+    @property
+    def writes(self) -> Mapping[str, Any]:
+        """Thread to namespace to checkpoint id to its pending writes (task, channel, value): read-only."""
+
+        def get(key: Key, checkpoint_id: str) -> Any:
+            found = self.get_tuple(config_of(key, checkpoint_id))
+            return found.pending_writes if found else []
+
+        return nested_view(self._histories, get, writes=True)
+
+    @property
+    def blobs(self) -> Mapping[str, Any]:
+        """Thread to namespace to checkpoint id to the bytes that it stores for its values: read-only."""
+        return nested_view(
+            self._histories, lambda key, checkpoint_id: self._histories[key].rows[checkpoint_id].values
+        )
+
+    def stored_bytes(self) -> int:
+        """How many bytes are stored, ids included."""
+        with self._encoding:
+            return sum(history.stored_bytes() for history in self._histories.values())
+
+    # ---- writing
+
+    def put_step(
+        self,
+        config: Mapping[str, Any],
+        changes: StepChanges,
+        metadata: Mapping[str, Any],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Store one superstep's changes.
+
+        Raises:
+            ThreadBusyError: The newest checkpoint is not the expected one.
+            NotStorableError: A value cannot be stored.
+        """
+        with self._encoding:
+            if changes.expected_head is not MISSING:
+                self._check_head(key_of(config), changes.expected_head, changes.run_id, changes.parent_id)
+            encoded = self.encode_step(config, changes, metadata)
+            self._history(encoded.key).add(encoded.row)
+
+    def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
+        """Store a batch: all of it or nothing."""
+        with self._encoding:
+            heads: dict[Key, str] = {}
+            for item in batch:
+                if isinstance(item, EncodedStep):
+                    try:
+                        if item.expected_head is not MISSING:
+                            row = item.row
+                            self._check_head(
+                                item.key,
+                                item.expected_head,
+                                row.run_id,
+                                row.parent,
+                                heads.get(item.key, MISSING),
+                            )
+                    except ThreadBusyError:
+                        for other in batch:
+                            self._lanes.break_off(other.lane)
+                        raise
+                    heads[item.key] = item.row.id
+            for item in batch:
+                if isinstance(item, EncodedStep):
+                    self._history(item.key).add(item.row)
+                elif isinstance(item, EncodedWrites):
+                    for writes in item.rows:
+                        self._history(item.key).add_writes(item.checkpoint_id, writes)
+
+    def _history(self, key: Key) -> MemoryHistory:
+        history = self._histories.get(key)
+        if history is None:
+            history = self._histories[key] = MemoryHistory()
+        return history
+
+    def _check_head(
+        self, key: Key, expected: Any, run_id: str | None, parent: str | None, newest: Any = MISSING
+    ) -> None:
+        history = self._histories.get(key)
+        if newest is MISSING:
+            newest = history.newest if history else None
+        if newest == expected:
+            return
+        other = history.rows.get(newest) if history and newest else None
+        step = None
+        if history and parent in history.rows:
+            step = self._codec.unpack(history.rows[parent].metadata).get("step")
+        raise ThreadBusyError(
+            key[0], key[1], run_id=run_id, other_run_id=other.run_id if other else None, last_step=step
+        )
+
+    def _make_room(self, key: Key, checkpoint_id: str) -> None:
+        history = self._histories.get(key)
+        if history is not None and checkpoint_id in history.rows:
+            self._lanes.forget(key)
+            plan = run_program(history, plan_drop(key, (checkpoint_id,), self._codec, replaced=True))
+            history.apply(plan, replaced=True)
+
+    def _recall(self, key: Key, checkpoint_id: str) -> None:
+        history = self._histories.get(key)
+        frame = run_program(history, load_frame(key, checkpoint_id, self._codec)) if history else None
+        if frame is not None:
+            self._lane(key).remember_frame(checkpoint_id, frame)
+
+    # ---- reading
+
+    def get_tuple(self, config: Mapping[str, Any]) -> CheckpointTuple | None:
+        """The checkpoint that a config names, or the newest of its thread and namespace.
+
+        Raises:
+            CorruptCheckpointError: It cannot be read.
+        """
+        key = key_of(config)
+        checkpoint_id = config["configurable"].get("checkpoint_id") or None
+        with self._encoding:
+            history = self._histories.get(key)
+            if history is None:
+                return None
+            found = run_program(history, load(key, checkpoint_id, self._codec))
+            if found is None:
+                return None
+            result = to_tuple(key, found, self._codec.unpack(found.row.metadata))
+            lane = self._lane(key)
+            lane.seed(found.row.id, found.frame, found.known)
+            self._lanes.weigh(lane)
+        return result
+
+    def list(
+        self,
+        config: Mapping[str, Any] | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints, newest first; see `BaseCheckpointSaver.list`.
+
+        Lists and dicts that grew over the listed checkpoints share their elements: do not change them in place.
+        """
+        where = config["configurable"] if config else {}
+        end = before["configurable"].get("checkpoint_id") if before else None
+        size, left = _FIRST_PAGE, limit
+        page: list_[tuple[Key, str, dict[str, Any]]] = []
+        for checkpoint_id, key in self._candidates(where, end):
+            if left is not None and left <= 0:
+                break
+            with self._encoding:
+                row = self._history(key).rows.get(checkpoint_id)
+            metadata = None if row is None else self._codec.unpack(row.metadata)
+            if metadata is None or not matches(metadata, filter):
+                continue
+            left = None if left is None else left - 1
+            page.append((key, checkpoint_id, metadata))
+            if len(page) >= size:
+                yield from self._load_page(page)
+                page, size = [], _PAGE
+        yield from self._load_page(page)
+
+    def _candidates(self, where: Mapping[str, Any], end: str | None) -> list_[tuple[str, Key]]:
+        thread = str(where["thread_id"]) if "thread_id" in where else None
+        namespace, only = where.get("checkpoint_ns"), where.get("checkpoint_id")
+        with self._encoding:
+            found = [
+                (checkpoint_id, key)
+                for key, history in self._histories.items()
+                if thread in (None, key[0]) and namespace in (None, key[1])
+                for checkpoint_id in history.rows
+                if only in (None, checkpoint_id) and (end is None or checkpoint_id < end)
+            ]
+        found.sort(reverse=True)
+        return found
+
+    def _load_page(self, page: list_[tuple[Key, str, dict[str, Any]]]) -> Iterator[CheckpointTuple]:
+        by_key: dict[Key, list_[str]] = {}
+        for key, checkpoint_id, _ in page:
+            by_key.setdefault(key, []).append(checkpoint_id)
+        loaded: dict[tuple[Key, str], Loaded] = {}
+        for key, ids in by_key.items():
+            with self._encoding:
+                results = run_program(self._history(key), load_many(key, ids, self._codec))
+            for result in results:
+                if isinstance(result, CorruptCheckpointError):
+                    warn_unreadable(result)
+                else:
+                    loaded[key, result.row.id] = result
+        for key, checkpoint_id, metadata in page:
+            found = loaded.get((key, checkpoint_id))
+            if found is not None:
+                yield to_tuple(key, found, public(metadata))
+
+    # ---- keeping house
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete all that a thread stored, at every level."""
+        thread_id = str(thread_id)
+        with self._encoding:
+            self._lanes.forget_thread(thread_id)
+            for key in [key for key in self._histories if key[0] == thread_id]:
+                del self._histories[key]
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints and writes of a thread to another one, which must have none.
+
+        Raises:
+            ValueError: The target has checkpoints.
+        """
+        source, target = str(source_thread_id), str(target_thread_id)
+        with self._encoding:
+            if any(key[0] == target and history.rows for key, history in self._histories.items()):
+                raise ValueError(
+                    f"Thread {target!r} has checkpoints. Copy to a new thread id, or delete it first."
+                )
+            for key in [key for key in self._histories if key[0] == source]:
+                self._histories[target, key[1]] = self._histories[key].copy()
+
+    def prune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        older_than: datetime | timedelta | float | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> None:
+        """Delete old checkpoints of threads. What is kept stays readable as it is.
+
+        Args:
+            thread_ids: The threads.
+            strategy: `"keep_latest"` keeps the newest checkpoint of each namespace; `"delete"` keeps nothing.
+            older_than: Delete only what was made before this time, or is older than this (in seconds).
+            namespaces: Only in these namespaces; by default in all.
+
+        Raises:
+            ValueError: The strategy is unknown.
+        """
+        before = cutoff_of(strategy, older_than)
+        threads = {str(thread_id) for thread_id in thread_ids}
+        with self._encoding:
+            for key, history in list_(self._histories.items()):
+                if key[0] not in threads or (namespaces is not None and key[1] not in namespaces):
+                    continue
+                ids = [(i, Record(history.rows[i].record).ts) for i in history.newest_first()]
+                self._drop(key, history, doomed_of(ids, strategy, before))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints and pending writes that these runs stored. Those of other runs stay readable."""
+        runs = {str(run_id) for run_id in run_ids}
+        with self._encoding:
+            for key, history in list_(self._histories.items()):
+                for held in history.writes.values():
+                    for place in [place for place, row in held.items() if row.run_id in runs]:
+                        del held[place]
+                self._drop(key, history, {row.id for row in history.rows.values() if row.run_id in runs})
+
+    def _drop(self, key: Key, history: MemoryHistory, doomed: set[str]) -> None:
+        if not doomed:
+            return
+        self._lanes.forget(key)
+        if len(doomed) == len(history.rows):
+            del self._histories[key]
+            return
+        if len(doomed) == len(history.rows) - 1 and history.newest not in doomed:
+            plan = run_program(history, plan_keep_newest(key, self._codec))
+        else:
+            plan = run_program(history, plan_drop(key, doomed, self._codec))
+        history.apply(plan)
+
+    # ---- the same for async callers
+
+    async def aget_tuple(self, config: Mapping[str, Any]) -> CheckpointTuple | None:
+        """Async twin of `get_tuple`."""
+        return self.get_tuple(config)
+
+    async def alist(
+        self,
+        config: Mapping[str, Any] | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Async twin of `list`."""
+        for found in self.list(config, filter=filter, before=before, limit=limit):
+            yield found
+
+    async def aput(
+        self,
+        config: Mapping[str, Any],
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> dict[str, Any]:
+        """Async twin of `put`."""
+        return self.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Async twin of `put_writes`."""
+        self.put_writes(config, writes, task_id, task_path)
+
+    async def aput_step(
+        self,
+        config: Mapping[str, Any],
+        changes: StepChanges,
+        metadata: Mapping[str, Any],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Async twin of `put_step`."""
+        self.put_step(config, changes, metadata, durable=durable)
+
+    async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> None:
+        """Async twin of `store`."""
+        self.store(batch, durable=durable)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Async twin of `delete_thread`."""
+        self.delete_thread(thread_id)
+
+    def __enter__(self) -> InMemorySaver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    async def __aenter__(self) -> InMemorySaver:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+list_ = list
+"""The builtin, in a class whose own `list` hides it."""
+
+MemorySaver = InMemorySaver
+"""Another name for the same class."""

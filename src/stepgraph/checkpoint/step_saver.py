@@ -18,21 +18,27 @@ from stepgraph.checkpoint.base import (
     EXCLUDED_METADATA_KEYS,
     LATEST_VERSION,
     BaseCheckpointSaver,
+    ChannelVersions,
     Checkpoint,
+    CheckpointMetadata,
     CheckpointTuple,
     get_checkpoint_metadata,
 )
-from stepgraph.checkpoint.growth.codec import Codec
-from stepgraph.checkpoint.growth.encoder import encode_row, encode_writes_rows
+from stepgraph.checkpoint.growth.codec import Codec, UnreadableCheckpointWarning
+from stepgraph.checkpoint.growth.encoder import changes_between, encode_row, encode_writes_rows
 from stepgraph.checkpoint.growth.lanes import Lane, Lanes
 from stepgraph.checkpoint.growth.rows import Key, Row, WritesRow
+from stepgraph.values.missing import MISSING
+from stepgraph.values.names import CONFIG_KEY_EXPECTED_HEAD
 
 if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
     from stepgraph.checkpoint.changes import StepChanges
     from stepgraph.checkpoint.growth.reader import Loaded
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
-__all__ = ("Encoded", "EncodedStep", "EncodedWrites", "StepSaver", "config_of", "key_of", "matches", "to_tuple")
+__all__ = ("Encoded", "EncodedStep", "EncodedWrites", "StepSaver")
 
 
 class Encoded:
@@ -134,6 +140,8 @@ class StepSaver(BaseCheckpointSaver[str]):
         key = key_of(config)
         with self._encoding:
             lane = self._lane(key)
+            if changes.parent_id is not None and changes.parent_id not in lane.frames:
+                self._recall(key, changes.parent_id)
             try:
                 row = encode_row(lane, changes, self._encode_metadata(_whole(config, metadata)), self._codec)
             finally:
@@ -172,6 +180,43 @@ class StepSaver(BaseCheckpointSaver[str]):
 
     # ---- storing
 
+    def put(
+        self,
+        config: Mapping[str, Any],
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> dict[str, Any]:
+        """Store a complete checkpoint; what did not change since its parent is not stored again."""
+        key = key_of(config)
+        parent = config["configurable"].get("checkpoint_id") or None
+        with self._encoding:
+            self._make_room(key, checkpoint["id"])
+            lane = self._lane(key)
+            if parent is not None and parent not in lane.frames:
+                self._recall(key, parent)
+            changes = changes_between(lane, parent, checkpoint, new_versions)
+            changes.expected_head = config["configurable"].get(CONFIG_KEY_EXPECTED_HEAD, MISSING)
+            changes.run_id = _run_id(config, metadata)
+            encoded = self.encode_step(config, changes, metadata)
+            encoded.row = encoded.row._replace(parent=parent)
+        self.store((encoded,), durable=True)
+        return config_of(key, checkpoint["id"])
+
+    def _make_room(self, key: Key, checkpoint_id: str) -> None:
+        """Where a checkpoint of that id is stored already, let no other one refer to it."""
+        raise self._not_defined("_make_room")
+
+    def _recall(self, key: Key, checkpoint_id: str) -> None:
+        """Remember the frame of a stored checkpoint."""
+        raise self._not_defined("_recall")
+
+    def put_writes(
+        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote against a checkpoint, before a later checkpoint folds it."""
+        self.store((self.encode_writes(config, writes, task_id, task_path),), durable=True)
+
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
         """Store a batch in one transaction, in order: all of it or nothing.
 
@@ -189,13 +234,23 @@ class StepSaver(BaseCheckpointSaver[str]):
         await self._in_thread("store", batch, durable=durable)
 
     def put_step(
-        self, config: Mapping[str, Any], changes: StepChanges, metadata: Mapping[str, Any], *, durable: bool = True
+        self,
+        config: Mapping[str, Any],
+        changes: StepChanges,
+        metadata: Mapping[str, Any],
+        *,
+        durable: bool = True,
     ) -> None:
         """Encode one superstep's changes and store them. Arguments as in `encode_step` and `store`."""
         self.store((self.encode_step(config, changes, metadata),), durable=durable)
 
     async def aput_step(
-        self, config: Mapping[str, Any], changes: StepChanges, metadata: Mapping[str, Any], *, durable: bool = True
+        self,
+        config: Mapping[str, Any],
+        changes: StepChanges,
+        metadata: Mapping[str, Any],
+        *,
+        durable: bool = True,
     ) -> None:
         """Async twin of `put_step`."""
         await self.astore((self.encode_step(config, changes, metadata),), durable=durable)
@@ -234,9 +289,10 @@ def _whole(config: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping[st
     return get_checkpoint_metadata(config, metadata)  # type: ignore[arg-type]
 
 
-def _run_id(config: Mapping[str, Any]) -> str | None:
-    """The run that a config belongs to, where it says so."""
+def _run_id(config: Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> str | None:
+    """The run that a config or a checkpoint's metadata belong to, where they say so."""
     for found in (
+        metadata.get("run_id") if metadata else None,
         config["configurable"].get("run_id"),
         config.get("run_id"),
         (config.get("metadata") or {}).get("run_id"),
@@ -244,12 +300,6 @@ def _run_id(config: Mapping[str, Any]) -> str | None:
         if found is not None:
             return str(found)
     return None
-
-
-def run_id_of(config: Mapping[str, Any], metadata: Mapping[str, Any]) -> str | None:
-    """The run that a checkpoint stored by `put` belongs to, where config or metadata say so."""
-    found = metadata.get("run_id")
-    return str(found) if found is not None else _run_id(config)
 
 
 def to_tuple(key: Key, loaded: Loaded, metadata: Any) -> CheckpointTuple:
@@ -272,6 +322,31 @@ def to_tuple(key: Key, loaded: Loaded, metadata: Any) -> CheckpointTuple:
 def matches(metadata: Mapping[str, Any], filter: Mapping[str, Any] | None) -> bool:
     """Whether metadata has all the keys of a filter with its values."""
     return not filter or all(metadata.get(key) == value for key, value in filter.items())
+
+
+def warn_unreadable(error: Exception) -> None:
+    """Say that a listing leaves out a checkpoint."""
+    from warnings import warn
+
+    warn(f"Left out of the list: {error}", UnreadableCheckpointWarning, stacklevel=3)
+
+
+def cutoff_of(strategy: str, older_than: datetime | timedelta | float | None) -> float | None:
+    """The time before which checkpoints are dropped, in seconds since 1970.
+
+    Raises:
+        ValueError: The strategy is unknown.
+    """
+    if strategy not in ("keep_latest", "delete"):
+        raise ValueError(f"prune() knows the strategies 'keep_latest' and 'delete', got {strategy!r}.")
+    if older_than is None:
+        return None
+    from datetime import datetime, timedelta
+    from time import time
+
+    if isinstance(older_than, datetime):
+        return older_than.timestamp()
+    return time() - (older_than.total_seconds() if isinstance(older_than, timedelta) else older_than)
 
 
 def public(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from stepgraph.checkpoint.serde.errors import CorruptPayloadError, NotStorableEr
 if TYPE_CHECKING:
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
-__all__ = ("Codec", "CorruptCheckpointError", "not_storable", "unreadable")
+__all__ = ("Codec", "CorruptCheckpointError", "UnreadableCheckpointWarning", "not_storable", "unreadable")
 
 
 class CorruptCheckpointError(CorruptPayloadError):
@@ -43,6 +43,10 @@ class CorruptCheckpointError(CorruptPayloadError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.thread_id, self.namespace, self.checkpoint_id, self.what, self.channel)
+
+
+class UnreadableCheckpointWarning(UserWarning):
+    """A listing leaves out a checkpoint that cannot be read."""
 
 
 class Codec:
@@ -81,5 +85,7 @@ def unreadable(
     key: tuple[str, str], checkpoint_id: str, error: Exception, channel: str | None = None
 ) -> CorruptCheckpointError:
     """What to raise when bytes of a checkpoint cannot be understood."""
-    where = f"the value of {channel!r} is damaged ({error})" if channel else f"its record is damaged ({error})"
+    where = (
+        f"the value of {channel!r} is damaged ({error})" if channel else f"its record is damaged ({error})"
+    )
     return CorruptCheckpointError(*key, checkpoint_id, f"{where}.", channel)

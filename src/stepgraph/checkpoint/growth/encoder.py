@@ -137,9 +137,7 @@ def _encode_growing(
 
 def _note_stored(stored: dict[str, Any], channel: str, op: Any) -> None:
     payload = op.payload()
-    if type(payload) is list and op.shape() != 1:
-        stored[channel] = payload
-    elif type(payload) is dict:
+    if (type(payload) is list and op.shape() != 1) or type(payload) is dict:
         stored[channel] = payload
 
 
@@ -200,7 +198,9 @@ def _encode_write(lane: Lane | None, channel: str, value: Any, codec: Codec) -> 
     return packed
 
 
-def changes_between(lane: Lane, parent: str | None, checkpoint: Checkpoint, new_versions: ChannelVersions) -> StepChanges:
+def changes_between(
+    lane: Lane, parent: str | None, checkpoint: Checkpoint, new_versions: ChannelVersions
+) -> StepChanges:
     """What a complete checkpoint changes since its parent; everything, if what the parent holds is not remembered.
 
     Args:

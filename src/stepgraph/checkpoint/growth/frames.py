@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ("Frame", "Record", "complete_record", "difference_record", "read_record")
 
-_KEY_EVERY: Final = 32
+KEY_EVERY: Final = 32
 """At the earliest after so many differences a record is complete."""
 
 
@@ -76,7 +76,7 @@ class Frame:
         """Whether the record should be complete, when as a difference it would have `size` bytes."""
         self._steps += 1
         self._bytes += size
-        return self._steps >= _KEY_EVERY and self._bytes >= self._due
+        return self._steps >= KEY_EVERY and self._bytes >= self._due
 
     def accept_key_frame(self, size: int) -> bool:
         """Whether a complete record of that many bytes is worth it now."""
@@ -169,7 +169,7 @@ class Record:
         for name in cleared:
             frame.versions[name] = cleared[name] if type(cleared) is dict else own
             frame.places.pop(name, None)
-        for node, known in seen.items():
+        for node, known in seen.items() if parent is not None else ():
             frame.seen[node] = {c: parent if v is None else v for c, v in known.items()}
         frame.key_frame_due(self.size)
 

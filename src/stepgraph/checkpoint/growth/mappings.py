@@ -76,7 +76,9 @@ class DictState:
         clean = dirty is not None and (not dirty or dirty.isdisjoint(self._known_ids()))
         if clean and not gone and all(map(is_, before.values(), now.values())):
             size = len(before)
-            return DictOp((), {key: now[key] for key in islice(now, size, None)} if len(now) > size else {}, {})
+            return DictOp(
+                (), {key: now[key] for key in islice(now, size, None)} if len(now) > size else {}, {}
+            )
         op = DictOp(gone, {}, {}, 0, {})
         for key, value in now.items():
             last = before.get(key, MISSING)
@@ -88,12 +90,10 @@ class DictState:
                 self._compare_value(op, key, last, value, None if suspect else dirty)
         return None if op.old and op.old >= len(before) else op
 
-    def _compare_value(
-        self, op: DictOp, key: Any, last: Any, value: Any, dirty: Dirty
-    ) -> None:
+    def _compare_value(self, op: DictOp, key: Any, last: Any, value: Any, dirty: Dirty) -> None:
         state = self.inner.get(key)
         if state is not None and type(value) is type(state.items):
-            change = state.compare(value, dirty)
+            change = state.compare(value, dirty)  # type: ignore[arg-type]
             if change is not None:
                 if change:
                     op.inner[key] = change

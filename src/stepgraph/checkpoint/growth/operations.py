@@ -11,7 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-__all__ = ("DICT", "IMMUTABLE", "LIST", "TEXT", "WINDOWS", "DictOp", "Dirty", "ListOp", "Op", "Pack", "TextOp", "restore_op")
+__all__ = (
+    "DICT",
+    "IMMUTABLE",
+    "LIST",
+    "TEXT",
+    "WINDOWS",
+    "DictOp",
+    "Dirty",
+    "ListOp",
+    "Op",
+    "Pack",
+    "TextOp",
+    "restore_op",
+)
 
 IMMUTABLE: Final = frozenset((str, int, float, bool, type(None), bytes, complex))
 """Exact types whose objects can be changed by nobody and hold nothing that can."""

@@ -32,7 +32,7 @@ from stepgraph.checkpoint.growth.rows import (
 from stepgraph.checkpoint.growth.task_writes import VALUE, read_task_writes, resolve
 from stepgraph.checkpoint.growth.tracker import SAME, WHOLE, WORTH_TRACKING, Entry, Tracker
 
-__all__ = ("Loaded", "Reader", "load", "load_many")
+__all__ = ("Loaded", "Reader", "load", "load_frame", "load_many")
 
 _RECORDS: Final = 33
 """So many records are asked for at once: as many as a chain has before the next complete one is due."""
@@ -120,6 +120,16 @@ def load_many(key: Key, ids: Sequence[str], codec: Codec) -> Program[list[Loaded
         except CorruptCheckpointError as error:
             results[checkpoint_id] = error
     return [results[i] for i in ids if i in results]
+
+
+def load_frame(key: Key, checkpoint_id: str, codec: Codec) -> Program[Frame | None]:
+    """The frame of a checkpoint; `None` if it is not there."""
+    reader = Reader(key, codec)
+    reader.keep((yield RowsBack(key, checkpoint_id, _RECORDS, False)))
+    if checkpoint_id not in reader.rows:
+        return None
+    found = yield from reader.checkpoint(checkpoint_id)
+    return found.frame
 
 
 class _Writes:
@@ -234,7 +244,7 @@ class Reader:
                 raise unreadable(self._key, place, ValueError("its values are no dict"))
             self._entries[place] = entries
         entry = entries.get(channel)
-        if type(entry) not in (bytes, list):
+        if entry is None or type(entry) not in (bytes, list):
             raise unreadable(self._key, place, ValueError("it is not there"), channel)
         return entry
 

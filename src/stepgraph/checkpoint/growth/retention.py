@@ -9,7 +9,7 @@ Rules: plans only; whoever runs the plan does all of it in one transaction with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from ormsgpack import packb, unpackb
@@ -20,8 +20,9 @@ from stepgraph.checkpoint.growth.reader import Loaded, Reader, load
 from stepgraph.checkpoint.growth.rows import Children, Key, Program, Row, RowsBack, WritesOf, WritesRow
 from stepgraph.checkpoint.growth.task_writes import read_task_writes
 from stepgraph.checkpoint.growth.tracker import WHOLE
+from stepgraph.checkpoint.ids import unix_time_of
 
-__all__ = ("Plan", "plan_drop", "plan_keep_newest")
+__all__ = ("Plan", "doomed_of", "plan_drop", "plan_keep_newest")
 
 _PAGE: Final = 200
 
@@ -43,6 +44,27 @@ class Plan:
         self.writes: list[tuple[str, WritesRow]] = []
 
 
+def doomed_of(rows: Sequence[tuple[str, str]], strategy: str, before: float | None) -> set[str]:
+    """Which checkpoints of a history a strategy drops.
+
+    Args:
+        rows: Id and time (ISO 8601) of each, newest first.
+        strategy: `"keep_latest"` or `"delete"`.
+        before: Only those made before this time, in seconds since 1970.
+    """
+    rest = rows[1:] if strategy == "keep_latest" else rows
+    return {row_id for row_id, ts in rest if before is None or _time_of(row_id, ts) < before}
+
+
+def _time_of(checkpoint_id: str, ts: str) -> float:
+    known = unix_time_of(checkpoint_id)
+    if known is None:
+        from datetime import datetime
+
+        known = datetime.fromisoformat(ts).timestamp()
+    return known
+
+
 def plan_keep_newest(key: Key, codec: Codec) -> Program[Plan]:
     """Keep the newest checkpoint of a history only."""
     ids: list[str] = []
@@ -62,8 +84,15 @@ def plan_keep_newest(key: Key, codec: Codec) -> Program[Plan]:
     return plan
 
 
-def plan_drop(key: Key, doomed: Collection[str], codec: Codec) -> Program[Plan]:
-    """Drop some checkpoints of a history, and keep the others readable."""
+def plan_drop(key: Key, doomed: Collection[str], codec: Codec, *, replaced: bool = False) -> Program[Plan]:
+    """Drop some checkpoints of a history, and keep the others readable.
+
+    Args:
+        key: Thread and namespace.
+        doomed: The checkpoints to drop.
+        codec: Makes bytes and values.
+        replaced: Whether others will be stored under the same ids, so that their children stay their children.
+    """
     plan = Plan(set(doomed))
     parents: dict[str, str | None] = {}
     needy: list[str] = []
@@ -85,12 +114,13 @@ def plan_drop(key: Key, doomed: Collection[str], codec: Codec) -> Program[Plan]:
             continue
         parent = found.row.parent
         writes = None
-        if parent is not None and parent not in plan.doomed and found.row.writes is not None:
+        if parent is not None and (replaced or parent not in plan.doomed) and found.row.writes is not None:
             writes = yield from _writes_by_value(key, found.row, codec)
-        while parent is not None and parent in plan.doomed:
+        while not replaced and parent is not None and parent in plan.doomed:
             parent = parents.get(parent)
         plan.rows.append(_complete(found, parent, writes, codec))
-    yield from _plan_writes(plan, key, [i for i in parents if i not in plan.doomed], codec)
+    kept = [i for i in parents if replaced or i not in plan.doomed]
+    yield from _plan_writes(plan, key, kept, codec)
     return plan
 
 
@@ -122,7 +152,9 @@ def _writes_by_value(key: Key, row: Row, codec: Codec) -> Program[bytes]:
         yield from reader.gather(reader.targets_in(child))
     tasks: list[Any] = []
     for task_id, path, pairs in read_task_writes(row.writes or b"\x90"):
-        tasks.append([task_id, path, [[c, codec.pack(reader.folded_value(row, c, form))] for c, form in pairs]])
+        tasks.append(
+            [task_id, path, [[c, codec.pack(reader.folded_value(row, c, form))] for c, form in pairs]]
+        )
     return packb(tasks)
 
 

@@ -10,7 +10,20 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ("Children", "Key", "Program", "Request", "Row", "RowsBack", "RowsById", "WritesOf", "WritesRow")
+from ormsgpack import packb, unpackb
+
+__all__ = (
+    "Children",
+    "Key",
+    "Program",
+    "Request",
+    "Row",
+    "RowsBack",
+    "RowsById",
+    "WritesOf",
+    "WritesRow",
+    "without_known",
+)
 
 Key: TypeAlias = tuple[str, str]
 """Thread id and checkpoint namespace."""
@@ -43,7 +56,7 @@ class WritesRow(NamedTuple):
 
     Attributes:
         task_id: The task.
-        index: 0 for the ordinary writes of a task; negative for a write that is no write to a channel (it can be
+        place: 0 for the ordinary writes of a task; negative for a write that is no write to a channel (it can be
             replaced); positive for ordinary writes that came by a later call.
         path: Where the task stands among those of its superstep.
         data: `[[index, channel, entry], ...]`, packed.
@@ -51,7 +64,7 @@ class WritesRow(NamedTuple):
     """
 
     task_id: str
-    index: int
+    place: int
     path: str
     data: bytes
     run_id: str | None
@@ -88,6 +101,19 @@ class WritesOf(NamedTuple):
 
     key: Key
     ids: Sequence[str]
+
+
+def without_known(rows: Sequence[WritesRow], row: WritesRow) -> WritesRow | None:
+    """The part of a task's ordinary writes that is not stored yet; `None` if all of it is.
+
+    Args:
+        rows: What is stored of the task.
+        row: What came.
+    """
+    known = {pair[0] for stored in rows for pair in unpackb(stored.data)}
+    pairs = [pair for pair in unpackb(row.data) if pair[0] not in known]
+    place = max([0, *[stored.place + 1 for stored in rows]])
+    return row._replace(place=place, data=packb(pairs)) if pairs else None
 
 
 Request: TypeAlias = RowsBack | RowsById | Children | WritesOf

@@ -125,7 +125,11 @@ def _refer_to_keys(source: _Source, value: Any) -> list[Any] | None:
     parts = source.stored
     if type(value) is not dict or not value:
         return None
-    if len(value) == len(parts) and all(map(is_, value.values(), parts.values())) and list(value) == list(parts):
+    if (
+        len(value) == len(parts)
+        and all(map(is_, value.values(), parts.values()))
+        and list(value) == list(parts)
+    ):
         return [KEYS]
     order = {key: i for i, key in enumerate(parts)}
     places = []

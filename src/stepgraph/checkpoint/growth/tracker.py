@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from stepgraph.checkpoint.growth.mappings import DictState, State, make_state
 from stepgraph.checkpoint.growth.codec import Codec
+from stepgraph.checkpoint.growth.mappings import DictState, State, make_state
 from stepgraph.checkpoint.growth.operations import WINDOWS, Dirty, Op
 
 __all__ = ("FOLLOWED", "HASHED", "SAME", "WHOLE", "Entry", "Tracker")
@@ -82,7 +82,7 @@ class Tracker:
         live: About how many bytes it would be as a whole.
     """
 
-    __slots__ = ("_anchors", "_last", "stored_op", "state")
+    __slots__ = ("_anchors", "_last", "state", "stored_op")
 
     def __init__(self, state: State, place: str, size: int) -> None:
         self.state = state
@@ -111,7 +111,8 @@ class Tracker:
         if type(value) is dict:
             first, last = next(iter(items)), next(reversed(items))
             return (value.get(first) is items[first]) + (value.get(last) is items[last])
-        return 2 if value.startswith(items) else 0
+        text: Any = items
+        return 2 if value.startswith(text) else 0
 
     def compare(self, value: Any, dirty: Dirty) -> Op | None:
         """What leads from the stored value to this one; `None` if it is better stored whole."""
@@ -233,7 +234,9 @@ class Tracker:
         base = self._last if not level else self._anchors[level - 1]
         self.state.apply(op)  # type: ignore[arg-type]
         moved = base.live * min(1.0, op.replaced() / base.size) if base.size else 0.0
-        following = _Anchor(place, base.live - moved + size, base.dead + moved, base.steps + 1, len(self.state.items))
+        following = _Anchor(
+            place, base.live - moved + size, base.dead + moved, base.steps + 1, len(self.state.items)
+        )
         self._take(following, level, op.weight(), size)
         if level == 1:
             self._anchors[1].weight += op.weight()

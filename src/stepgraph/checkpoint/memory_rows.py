@@ -1,0 +1,191 @@
+"""Rows in memory: one history for each thread and namespace, which answers requests for rows, and views for people.
+
+Rules: knows nothing of values; not safe to use from two threads at once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from stepgraph.checkpoint.growth.retention import Plan
+from stepgraph.checkpoint.growth.rows import (
+    Children,
+    Key,
+    Program,
+    Request,
+    Row,
+    RowsBack,
+    RowsById,
+    WritesRow,
+    without_known,
+)
+
+__all__ = ("MemoryHistory", "View", "run_program")
+
+R = TypeVar("R")
+
+
+class MemoryHistory:
+    """The checkpoints and pending writes of one thread and namespace.
+
+    Attributes:
+        rows: Id to row.
+        writes: Checkpoint id to its pending writes, by task and index.
+    """
+
+    __slots__ = ("_children", "_order", "rows", "writes")
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.writes: dict[str, dict[tuple[str, int], WritesRow]] = {}
+        self._order: list[str] = []
+        self._children: dict[str, list[str]] = {}
+
+    @property
+    def newest(self) -> str | None:
+        """The id of the newest checkpoint."""
+        return self._order[-1] if self._order else None
+
+    def newest_first(self) -> list[str]:
+        """All ids."""
+        return self._order[::-1]
+
+    def add(self, row: Row) -> None:
+        """Store a row, in the place of one with the same id."""
+        order = self._order
+        if row.id in self.rows:
+            self._unlink(self.rows[row.id])
+        elif not order or row.id > order[-1]:
+            order.append(row.id)
+        else:
+            insort(order, row.id)
+        self.rows[row.id] = row
+        if row.writes is not None and row.parent is not None:
+            self._children.setdefault(row.parent, []).append(row.id)
+
+    def _unlink(self, row: Row) -> None:
+        children = self._children.get(row.parent or "")
+        if children and row.id in children:
+            children.remove(row.id)
+
+    def add_writes(self, checkpoint_id: str, row: WritesRow) -> None:
+        """Store a task's writes; ordinary ones that are there stay as they are."""
+        held = self.writes.setdefault(checkpoint_id, {})
+        place = (row.task_id, row.place)
+        if row.place < 0 or place not in held:
+            held[place] = row
+            return
+        rest = without_known(
+            [stored for (task, i), stored in held.items() if task == row.task_id and i >= 0], row
+        )
+        if rest is not None:
+            held[row.task_id, rest.place] = rest
+
+    def apply(self, plan: Plan, *, replaced: bool = False) -> None:
+        """Drop and replace what a plan says; with `replaced`, drop nothing."""
+        for row in plan.rows:
+            self.add(row)
+        for checkpoint_id, writes in plan.writes:
+            self.writes[checkpoint_id][writes.task_id, writes.place] = writes
+        if replaced:
+            return
+        for checkpoint_id in plan.doomed:
+            gone = self.rows.pop(checkpoint_id, None)
+            if gone is not None:
+                self._unlink(gone)
+            self.writes.pop(checkpoint_id, None)
+            self._children.pop(checkpoint_id, None)
+        self._order = [i for i in self._order if i in self.rows]
+
+    def copy(self) -> MemoryHistory:
+        """The same rows, in a history of their own."""
+        twin = MemoryHistory()
+        twin.rows = self.rows.copy()
+        twin.writes = {checkpoint_id: held.copy() for checkpoint_id, held in self.writes.items()}
+        twin._order = self._order.copy()
+        twin._children = {parent: ids.copy() for parent, ids in self._children.items()}
+        return twin
+
+    def answer(self, request: Request) -> Any:
+        """What a reader asks for."""
+        if isinstance(request, RowsBack):
+            order = self._order
+            end = len(order) if request.last is None else bisect_right(order, request.last)
+            return [self.rows[order[i]] for i in range(end - 1, max(end - request.limit, 0) - 1, -1)]
+        if isinstance(request, RowsById):
+            return [self.rows[i] for i in request.ids if i in self.rows]
+        if isinstance(request, Children):
+            return [
+                self.rows[child] for parent in request.parents for child in self._children.get(parent, ())
+            ]
+        return [(i, row) for i in request.ids if i in self.writes for row in self.writes[i].values()]
+
+    def stored_bytes(self) -> int:
+        """How many bytes the rows hold, ids included."""
+        total = 0
+        for row in self.rows.values():
+            total += sum([len(part) for part in row if part is not None])
+        for checkpoint_id, held in self.writes.items():
+            for writes in held.values():
+                total += len(checkpoint_id) + len(writes.task_id) + len(writes.path) + len(writes.data)
+        return total
+
+
+def run_program(history: MemoryHistory, program: Program[R]) -> R:
+    """Run a reader to its end."""
+    reply: Any = None
+    try:
+        while True:
+            reply = history.answer(program.send(reply))
+    except StopIteration as end:
+        result: R = end.value
+        return result
+
+
+class View(Mapping[str, Any]):
+    """A read-only mapping whose keys and values are looked up when asked for."""
+
+    __slots__ = ("_get", "_keys")
+
+    def __init__(self, keys: Callable[[], list[str]], get: Callable[[str], Any]) -> None:
+        self._keys = keys
+        self._get = get
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys():
+            raise KeyError(key)
+        return self._get(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys())
+
+    def __len__(self) -> int:
+        return len(self._keys())
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def nested_view(
+    histories: Mapping[Key, MemoryHistory], get: Callable[[Key, str], Any], writes: bool = False
+) -> View:
+    """Thread to namespace to checkpoint id to what `get` gives."""
+
+    def ids(key: Key) -> list[str]:
+        history = histories.get(key)
+        return [] if history is None else list(history.writes if writes else history.rows)
+
+    def namespaces(thread: str) -> list[str]:
+        return [ns for owner, ns in list(histories) if owner == thread and ids((owner, ns))]
+
+    def of_namespace(thread: str, ns: str) -> View:
+        return View(lambda: ids((thread, ns)), lambda checkpoint_id: get((thread, ns), checkpoint_id))
+
+    def of_thread(thread: str) -> View:
+        return View(lambda: namespaces(thread), lambda ns: of_namespace(thread, ns))
+
+    return View(
+        lambda: list(dict.fromkeys(thread for thread, ns in list(histories) if ids((thread, ns)))), of_thread
+    )
