@@ -28,7 +28,6 @@ HEAVY = [
     "concurrent.futures",
     "cryptography",
     "httpx",
-    "inspect",
     "langchain_core",
     "langsmith",
     "logging",
