@@ -174,3 +174,9 @@ def test_polars_plans_and_objects_are_refused(value: Any) -> None:
     with pytest.raises(NotStorableError) as caught:
         JsonPlusSerializer().pack({"x": [value]})
     assert caught.value.path == "['x'][0]"
+
+
+def test_many_frames_do_not_get_each_others_columns() -> None:
+    frames = [pd.DataFrame({"a": [n, n + 1], "b": pd.Categorical([str(n), "x"])}) for n in range(40)]
+    for back, frame in zip(round_trip(frames), frames, strict=True):
+        pd.testing.assert_frame_equal(back, frame)

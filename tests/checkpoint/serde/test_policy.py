@@ -185,9 +185,10 @@ def test_lax_imports_what_the_data_names(app: tuple[bytes, bytes]) -> None:
     assert type(read(app[0], allowed_msgpack_modules=True)).__name__ == "Order"
 
 
+@pytest.mark.filterwarnings("ignore::stepgraph.checkpoint.serde.errors.PlainDataWarning")
 def test_allowed_module_that_cannot_be_imported_is_plain(app: tuple[bytes, bytes]) -> None:
     data = app[0].replace(b"shop_app.models", b"shop_app.absent")
-    with pytest.warns(PlainDataWarning, match="cannot be imported|not loaded"):
+    with pytest.warns(PlainDataWarning, match="cannot be imported"):
         assert JsonPlusSerializer(allowed_modules=["shop_app"]).unpack(data) == {"n": 7}
 
 

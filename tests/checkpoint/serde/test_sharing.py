@@ -33,6 +33,7 @@ def test_repeats_below_a_top_level_dict_and_in_a_tuple_are_stored_once() -> None
     shared = {"text": "x" * 500}
     assert size({"a": [shared] * 100}) < 1000
     assert size((shared,) * 100) < 1000
+    assert size([0, [shared] * 100]) < 1000
     assert round_trip({"a": [shared] * 100}) == {"a": [shared] * 100}
     assert round_trip((shared,) * 100) == (shared,) * 100
 

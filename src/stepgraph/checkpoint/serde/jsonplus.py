@@ -116,7 +116,7 @@ class JsonPlusSerializer(SerializerProtocol):
                 `TypeError` that names the place.
         """
         kind = type(value)
-        if (kind is str and value.isascii()) or kind is bool or value is None:
+        if kind is bool or value is None or (kind is str and value.isascii()):
             return packb(value)
         writer = Writer(self._policy)
         try:

@@ -111,6 +111,16 @@ _GRAPH: Final[dict[str, Make]] = {
 """Classes of `langgraph`, wherever one of its versions kept them."""
 
 
+_HOMES: Final = (
+    "stepgraph.values.commands",
+    "stepgraph.values.policies",
+    "stepgraph.values.snapshots",
+    "stepgraph.values.parts",
+    "stepgraph.errors",
+)
+"""Where other classes of `langgraph` are with us."""
+
+
 def _as_tuples(items: Any) -> Any:
     """The items of a set: what was written as a list can only have been a tuple."""
     return [hashable(item) for item in items]
@@ -185,11 +195,10 @@ def _today(module: str, name: str) -> tuple[str, str]:
     """Where a class is defined today: our own under their old names, and LangChain's under theirs."""
     root = module.partition(".")[0]
     if root == "langgraph":
-        import stepgraph.types as types
-
-        found = getattr(types, name, None) if name in types.__all__ else None
-        if isinstance(found, type):
-            return found.__module__, found.__qualname__
+        for home in _HOMES:
+            found = vars(import_module(home)).get(name)
+            if isinstance(found, type) and found.__module__ == home:
+                return home, found.__qualname__
     if root in ("langchain", "langchain_core"):
         return _langchain_class(module, name)
     return module, name

@@ -4,6 +4,8 @@ A column is `[form, ...]`: its NumPy array, the list of its objects, or the part
 categories, values and mask, text, instants and zone, ordinals and frequency, left and right). An index is a column with
 names. So nothing is pickled, and dtypes come back as they were.
 
+The arrays that Pandas makes for us live for a moment only, so they are marked as content and get no number.
+
 Rules: public parts of Pandas only; exact frames and series (a subclass has state of its own). Sparse and Arrow columns
 have no stored form and say so.
 """
@@ -16,6 +18,7 @@ from typing import Any, Final
 from ormsgpack import Ext
 
 from stepgraph.checkpoint.serde import codes
+from stepgraph.checkpoint.serde.arrays import ArrayContent
 from stepgraph.checkpoint.serde.dates import storable_zone
 from stepgraph.checkpoint.serde.errors import CorruptPayloadError, Unstorable
 from stepgraph.checkpoint.serde.families import DECODERS, ENCODERS
@@ -63,14 +66,23 @@ def column_parts(array: Any, owner: Any) -> list[Any]:
         return ["text", dtype.storage, missing, texts]
     if isinstance(dtype, np.dtype) or isinstance(array, pd.arrays.NumpyExtensionArray):
         values = np.asarray(array)
-        return ["objects", list(values)] if values.dtype.hasobject else ["array", values]
+        return ["objects", list(values)] if values.dtype.hasobject else ["array", ArrayContent(values)]
     if isinstance(dtype, pd.CategoricalDtype):
-        return ["category", np.asarray(array.codes), index_parts(dtype.categories), bool(dtype.ordered)]
+        return [
+            "category",
+            ArrayContent(np.asarray(array.codes)),
+            index_parts(dtype.categories),
+            bool(dtype.ordered),
+        ]
     if isinstance(dtype, pd.DatetimeTZDtype):
-        instants = np.asarray(array.view("i8"))
+        instants = ArrayContent(np.asarray(array.view("i8")))
         return ["zoned", instants, dtype.unit, storable_zone(dtype.tz, pd.Timestamp(0, tz=dtype.tz))]
     if isinstance(dtype, pd.PeriodDtype):
-        return ["period", np.asarray(array.view("i8")), str(dtype).removeprefix("period[").removesuffix("]")]
+        return [
+            "period",
+            ArrayContent(np.asarray(array.view("i8"))),
+            str(dtype).removeprefix("period[").removesuffix("]"),
+        ]
     if isinstance(dtype, pd.IntervalDtype):
         return [
             "interval",
@@ -81,7 +93,7 @@ def column_parts(array: Any, owner: Any) -> list[Any]:
     for form, cls in _MASKED.items():
         if isinstance(array, cls):
             values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
-            return [form, values, array.isna()]
+            return [form, ArrayContent(values), ArrayContent(array.isna())]
     raise Unstorable(
         owner, f"a pandas column of dtype {dtype} has no stored form. Convert it with astype() first."
     )
@@ -134,7 +146,12 @@ def index_parts(index: Any) -> list[Any]:
     """An index as data."""
     if isinstance(index, pd.MultiIndex):
         levels = [index_parts(level) for level in index.levels]
-        return ["levels", levels, [np.asarray(numbers) for numbers in index.codes], list(index.names)]
+        return [
+            "levels",
+            levels,
+            [ArrayContent(np.asarray(numbers)) for numbers in index.codes],
+            list(index.names),
+        ]
     if isinstance(index, pd.RangeIndex):
         return ["range", index.start, index.stop, index.step, index.name]
     frequency = (

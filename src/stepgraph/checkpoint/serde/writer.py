@@ -7,7 +7,8 @@ gives up on what it cannot do exactly (keys that are not `str`, text with surrog
 `bytearray` from `bytes`: such a level is rewritten by `careful` and packed again.
 
 Rules: knows no type but the plain ones; keeps nothing after its document. Encoders must pack the parts of a value in
-the order in which a reader meets them, since numbers are given in that order.
+the order in which a reader meets them, since numbers are given in that order; and they give numbers only to objects
+that the value itself holds, since the identity of one that lives for a moment may be that of another later.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ MANY: Final = 8
 LARGE: Final = 64
 """Text and bytes longer than this are worth a reference."""
 
+OBJECT: Final = codes.OBJECT
 BIN_8: Final = 0xC4
 BIN_16: Final = 0xC5
 BIN_32: Final = 0xC6
@@ -118,7 +120,7 @@ class Writer:
         """The bytes of a whole value."""
         kind = type(value)
         if kind is list:
-            value = fold_repeats(value)
+            value = fold_repeats(value) if len(value) > MANY else [fold_below(item) for item in value]
         elif kind is dict:
             value = fold_items(value)
         body = self.pack(value)
@@ -158,16 +160,42 @@ class Writer:
 
     def object(self, obj: Any, head: Head, state: Any) -> Ext:
         """An object with an identity: a reference if it was entered before, else its head's number and its state."""
-        number = self.enter(obj)
-        if number is not None:
-            return Ext(codes.REFERENCE, number_bytes(number))
-        number = len(self.seen) - 1
+        seen = self.seen
+        key = id(obj)
+        if key in seen:
+            return self.reference(obj)
+        number = len(seen)
+        seen[key] = IN_PROGRESS
         index = self.heads.get(head)
         if index is None:
             index = self.add_head(head)
-        data = number_bytes(index) + self.pack(state)
-        self.seen[id(obj)] = number
-        return Ext(codes.OBJECT, data)
+        data = self.pack(state)
+        seen[key] = number
+        return Ext(OBJECT, (_ONE_BYTE[index] if index < 255 else number_bytes(index)) + data)
+
+    def numbered(self, original: Any, content: Any) -> Ext:
+        """A plain value with an identity: a reference if it was entered before, else the content."""
+        seen = self.seen
+        key = id(original)
+        if key in seen:
+            return self.reference(original)
+        number = len(seen)
+        seen[key] = IN_PROGRESS
+        data = self.pack(content)
+        seen[key] = number
+        return Ext(codes.NUMBERED, data)
+
+    def reference(self, obj: Any) -> Ext:
+        """The number of an object that was entered before.
+
+        Raises:
+            Unstorable: It is being packed at this moment: it contains itself.
+        """
+        number = self.seen[id(obj)]
+        if number == IN_PROGRESS:
+            raise Unstorable(obj, CONTAINS_ITSELF)
+        self.shares = True
+        return Ext(codes.REFERENCE, number_bytes(number))
 
     def record(self, head: Head, state: Any) -> Ext:
         """An object that is as good as its value, such as a member of an enum."""
@@ -181,17 +209,6 @@ class Writer:
         self.policy.check_written(head.cls)
         index = self.heads[head] = len(self.heads)
         return index
-
-    def enter(self, obj: Any) -> int | None:
-        """Give an object the next number and return None, or return the number that it has."""
-        number = self.seen.get(id(obj))
-        if number is None:
-            self.seen[id(obj)] = IN_PROGRESS
-            return None
-        if number == IN_PROGRESS:
-            raise Unstorable(obj, CONTAINS_ITSELF)
-        self.shares = True
-        return number
 
     def forget(self, entered: int) -> None:
         """Drop the numbers given since there were `entered` of them: what they stood for is packed again."""
@@ -230,6 +247,11 @@ def fold_repeats(items: list[Any]) -> Any:
     return Repeats([distinct[identity] for identity in positions], order)
 
 
+def fold_below(item: Any) -> Any:
+    """An item of a short list: folded if it is itself a list of repeating objects."""
+    return fold_repeats(item) if type(item) is list and len(item) > MANY else item
+
+
 def fold_items(mapping: dict[Any, Any]) -> dict[Any, Any]:
     """The dict, or a copy in which lists of repeating objects are folded."""
     folded: dict[Any, Any] | None = None
@@ -265,13 +287,7 @@ def is_large(value: Any) -> bool:
 
 def encode_numbered(writer: Writer, mark: Numbered) -> Ext:
     """The first occurrence in full, later ones as a reference."""
-    number = writer.enter(mark.original)
-    if number is not None:
-        return Ext(codes.REFERENCE, number_bytes(number))
-    number = len(writer.seen) - 1
-    data = writer.pack(mark.content)
-    writer.seen[id(mark.original)] = number
-    return Ext(codes.NUMBERED, data)
+    return writer.numbered(mark.original, mark.content)
 
 
 def encode_repeats(writer: Writer, mark: Repeats) -> Ext:
