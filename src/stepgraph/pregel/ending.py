@@ -19,8 +19,11 @@ def close(machine: Machine) -> None:
     ledger = machine.ledger
     if ledger is None:
         return
-    if ledger.at_exit and (machine.parent is None or machine.level.persistent or machine.status in _STOPPED):
-        ledger.flush()
+    if ledger.at_exit:
+        if machine.parent is None or machine.level.persistent or machine.status in _STOPPED:
+            ledger.flush()
+        elif machine.status == "done":
+            machine.parent.ended_children = [*(machine.parent.ended_children or ()), ledger]
     if machine.parent is not None:
         machine.recorder.forget(machine.namespace)
 

@@ -255,6 +255,8 @@ class Machine:
         """A task asked a question, or a graph inside it stopped at a breakpoint."""
         task.interrupts = interrupts
         self.pausing = True
+        if task.ended_children is not None:
+            _store_ended(task)
         if self.ledger is not None and interrupts:
             self.ledger.write(task, [(INTERRUPT, interrupts)])
         if self.sink is not None and interrupts:
@@ -268,6 +270,8 @@ class Machine:
     def failed(self, task: Task, error: BaseException) -> None:
         """A task failed for good; the run will fail with this error once its siblings have stopped."""
         task.error = error
+        if task.ended_children is not None:
+            _store_ended(task)
         if self.ledger is not None and not is_invalid_resume(error):
             self.ledger.write(task, [(ERROR, error)])
         if self.sink is not None and not task.node.hidden:
@@ -553,6 +557,13 @@ class Machine:
             "You can increase the limit by setting the `recursion_limit` config key: "
             "graph.invoke(input, {'recursion_limit': N}), where k supersteps need k + 1."
         )
+
+
+def _store_ended(task: Task) -> None:
+    """Durability `exit` stores no child that ended, unless the task that called it has to go on later."""
+    for ledger in task.ended_children or ():
+        ledger.flush()
+    task.ended_children = None
 
 
 def _by_name(node: NodePlan) -> str:

@@ -199,9 +199,19 @@ def _answers_before(task: Task, given: list[Any], answered: Mapping[str, Any]) -
     return None
 
 
-def pending_ids(writes: Sequence[tuple[str, str, Any]] | None) -> list[str]:
-    """Ids of the questions that wait at a checkpoint."""
-    return [i.id for pairs in pending_by_task(writes).values() for i in interrupts_of(pairs)]
+def pending_ids(writes: Sequence[tuple[str, str, Any]] | None, answered_too: bool = False) -> list[str]:
+    """Ids of the questions that wait at a checkpoint; `answered_too`: also those of tasks that went on since."""
+    return [
+        i.id
+        for pairs in pending_by_task(writes).values()
+        if answered_too or not finished(pairs)
+        for i in interrupts_of(pairs)
+    ]
+
+
+def finished(pairs: Sequence[tuple[str, Any]]) -> bool:
+    """Whether a task's stored writes hold its result."""
+    return any(channel not in _MARKS for channel, _ in pairs)
 
 
 __all__ = (

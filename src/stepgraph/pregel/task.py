@@ -15,6 +15,7 @@ from stepgraph.pregel.identity import child_namespace, task_id
 from stepgraph.values.names import PULL, PUSH
 
 if TYPE_CHECKING:
+    from stepgraph.pregel.ledger import Ledger
     from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.plan import NodePlan
     from stepgraph.values.commands import Interrupt, Send
@@ -40,6 +41,7 @@ class Task:
     error: BaseException | None = None
     restored = False
     saved = False
+    ended_children: list[Ledger] | None = None
     cached = False
     attempt = 1
     first_attempt_time: float | None = None
@@ -163,7 +165,7 @@ class Task:
         self.updates, self.targets, self.sends = (), (), None
         self.folded = self.commands = None
         self.interrupt_count = self.child_count = self.call_count = 0
-        self.swallowed = self.written = None
+        self.swallowed = self.written = self.ended_children = None
         self._config = self._runtime = None
 
     def __repr__(self) -> str:

@@ -71,8 +71,8 @@ def begin_root(machine: Machine, input: Any, checkpoint_id: str | None) -> Progr
     if isinstance(input, Command):
         _check_command(machine, input)
         if input.resume_given:
-            yield from _take_answers(machine, input, loaded)
             machine.scope.rewind = not at_head
+            yield from _take_answers(machine, input, loaded)
     elif input is not None:
         return _begin_with_input(machine, input, loaded)
     if loaded is None:
@@ -183,11 +183,11 @@ def _take_answers(machine: Machine, command: Command[Any], loaded: Any) -> Progr
             "there. Start it with an input first, or check the thread_id."
         )
     value = resume_of(command)
-    pending = pending_ids(loaded.pending_writes)
+    pending = pending_ids(loaded.pending_writes, machine.scope.rewind)
     answers = match_answers(value, pending, None)
     if answers is None:
         history = yield request("list", {"configurable": {"thread_id": machine.scope.thread_id}})
-        asked = [key for found in history for key in pending_ids(found.pending_writes)]
+        asked = [key for found in history for key in pending_ids(found.pending_writes, True)]
         answers = match_answers(value, pending, asked)
     machine.scope.answers = answers
 

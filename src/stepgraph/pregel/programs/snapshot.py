@@ -129,7 +129,7 @@ def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Pro
     finished: list[Task] = []
     waiting: list[str] = []
     for task in sorted(tasks, key=lambda task: task.index < 0):
-        view = yield from _task(task, pending.get(task.id, ()), root)
+        view = yield from _task(task, pending.get(task.id, ()), root, apply)
         shown.append(view)
         done = task.restored
         if done:
@@ -168,10 +168,10 @@ def _config(configurable: Mapping[str, Any], parents: Mapping[str, str]) -> Any:
     return {"configurable": shown}
 
 
-def _task(task: Task, pairs: Sequence[tuple[str, Any]], root: Any) -> Program[PregelTask]:
+def _task(task: Task, pairs: Sequence[tuple[str, Any]], root: Any, apply: bool) -> Program[PregelTask]:
     error = next((value for channel, value in pairs if channel == ERROR), None)
-    asked = interrupts_of(pairs)
     results = [pair for pair in pairs if pair[0] not in _MARKS]
+    asked = () if results and apply else interrupts_of(pairs)
     result: Any = None
     if results:
         restore_writes(task, results)
