@@ -53,7 +53,7 @@ def test_order_is_kept(array: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "scalar", [np.str_(""), np.str_("é"), np.bytes_(b""), np.datetime64("NaT"), np.bool_(True)]
+    "scalar", [np.str_(""), np.str_("é"), np.bytes_(b""), np.datetime64("NaT", "D"), np.bool_(True)]
 )
 def test_odd_scalars_come_back(scalar: Any) -> None:
     back = round_trip(scalar)

@@ -141,6 +141,7 @@ def test_allowlist_reaches_the_inner_serializer() -> None:
     assert wide.loads_typed(stored) == Item("a")
     with pytest.warns(PlainDataWarning):
         assert serializer.loads_typed(stored) == {"name": "a", "tags": []}
+    assert EncryptedSerializer.from_aes_keys([NEW]).as_strict([Item]).loads_typed(stored) == Item("a")
 
 
 def test_missing_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,12 @@ def test_cycles_are_refused() -> None:
     assert error.path == "['a']"
 
 
+def test_cycle_through_a_tuple_is_refused() -> None:
+    items: list[Any] = []
+    items.append((items,))
+    assert "contains itself" in str(fail(items))
+
+
 def test_too_deep_nesting_of_objects_is_refused() -> None:
     item: Any = None
     for _ in range(5000):

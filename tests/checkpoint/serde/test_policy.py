@@ -111,6 +111,16 @@ def test_allowlist_can_be_extended_without_changing_the_serializer() -> None:
         assert strict.unpack(data) == PLAIN
 
 
+def test_serializer_can_be_made_strict_without_changing_it() -> None:
+    data = JsonPlusSerializer().pack(VALUES)
+    normal = JsonPlusSerializer()
+    strict = normal.as_strict([Item])
+    with pytest.warns(PlainDataWarning):
+        assert strict.unpack(data) == [VALUES[0], *PLAIN[1:]]
+    assert normal.unpack(data) == VALUES
+    assert not normal.strict
+
+
 def test_strict_knows_nested_classes_by_qualified_name() -> None:
     value = [Outer.Kind.A, Outer.Inner(1)]
     data = JsonPlusSerializer().pack(value)

@@ -153,6 +153,13 @@ class EncryptedSerializer(SerializerProtocol):
         self, extra_allowlist: Iterable[tuple[str, ...] | type]
     ) -> EncryptedSerializer:
         """An encrypted serializer whose inner one restores these classes too."""
-        widen = getattr(self.serde, "with_msgpack_allowlist", None)
-        inner = self.serde if widen is None else widen(extra_allowlist)
+        return self._around("with_msgpack_allowlist", extra_allowlist)
+
+    def as_strict(self, extra_allowlist: Iterable[tuple[str, ...] | type] = ()) -> EncryptedSerializer:
+        """An encrypted serializer whose inner one is strict."""
+        return self._around("as_strict", extra_allowlist)
+
+    def _around(self, method: str, allowlist: Iterable[tuple[str, ...] | type]) -> EncryptedSerializer:
+        change = getattr(self.serde, method, None)
+        inner = self.serde if change is None else change(allowlist)
         return type(self)(self.cipher, inner, require_encryption=self.require_encryption)

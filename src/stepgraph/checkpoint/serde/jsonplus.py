@@ -207,6 +207,19 @@ class JsonPlusSerializer(SerializerProtocol):
         other._use(self._policy.extended(extra_allowlist), self._given_hook)
         return other
 
+    def as_strict(self, extra_allowlist: Iterable[tuple[str, ...] | type] = ()) -> JsonPlusSerializer:
+        """A strict serializer: of a person's classes it restores only those that are allowed here or were before.
+
+        Args:
+            extra_allowlist: Classes, and tuples such as `("app.models", "Order")`.
+
+        Returns:
+            Another serializer; this one stays as it is.
+        """
+        other = self.with_msgpack_allowlist(extra_allowlist)
+        other._policy.mode = "strict"
+        return other
+
     def _load_json(self, content: bytes) -> Any:
         from stepgraph.checkpoint.serde.legacy_json import load_json
 
@@ -245,7 +258,7 @@ def _not_storable(value: Any, cause: BaseException) -> BaseException:
 
         return NotStorableError(cause.reason, locate(value, cause.culprit))
     if isinstance(cause, RecursionError):
-        return NotStorableError("it is nested too deeply.")
+        return NotStorableError("it is nested too deeply, or contains itself.")
     if isinstance(cause, Warning) or not isinstance(cause, Exception):
         return cause
     return NotStorableError(f"{cause} ({type(cause).__name__})")
