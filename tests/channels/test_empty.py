@@ -34,6 +34,9 @@ class Empty:
 
     __hash__ = None
 
+    def __repr__(self):
+        return "Empty()"
+
 
 Names = NewType("Names", list)
 Alias = TypeAliasType("Alias", list[int])

@@ -1,0 +1,83 @@
+"""What all tests share: a test whose optional package is missing is skipped, and says which one.
+
+Only a *test's* own import may be missing. If the library itself imports an optional package where it must not, that stays
+an error, whatever is installed; a message of ours that says which extra to install is the one exception.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+OPTIONAL = frozenset(
+    (
+        "aiosqlite",
+        "cryptography",
+        "langchain_core",
+        "numpy",
+        "opentelemetry",
+        "pandas",
+        "PIL",
+        "polars",
+        "psycopg",
+        "psycopg_pool",
+        "pydantic",
+        "redis",
+        "rich",
+        "sqlite_vec",
+    )
+)
+HINT = 'pip install "stepgraph['
+
+
+def absent(module: str | None) -> str | None:
+    """The optional package that a module belongs to, if it is not installed."""
+    package = (module or "").partition(".")[0]
+    return package if package in OPTIONAL and find_spec(package) is None else None
+
+
+def in_tests(path: str) -> bool:
+    return Path(path).resolve().is_relative_to(HERE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if report.failed:
+        text = str(report.longrepr)
+        named = re.search(r"No module named '([\w.]+)'", text)
+        package = absent(named.group(1)) if named else None
+        places = re.findall(r"^(\S+\.py):\d+: in ", text, re.MULTILINE)
+        if (
+            package is not None
+            and places
+            and in_tests(str(collector.config.invocation_params.dir / places[-1]))
+        ):
+            report.outcome = "skipped"
+            report.longrepr = (str(collector.path), 0, f"Skipped: {package} is not installed")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    error = call.excinfo.value if call.excinfo is not None else None
+    if report.failed and isinstance(error, ImportError):
+        assert call.excinfo is not None
+        package = absent(error.name)
+        if package is not None and not in_tests(str(call.excinfo.traceback[-1].path)):
+            package = None
+        if package is not None or HINT in str(error):
+            report.outcome = "skipped"
+            report.longrepr = (str(item.path), 0, f"Skipped: {package or error}")
+    return report
