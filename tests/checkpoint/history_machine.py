@@ -148,7 +148,9 @@ class HistoryMachine(RuleBasedStateMachine):
         if self.returned is not None:
             add_returned(self.returned, wrote)
         if by_task:
-            self.pending_writes.append((f"task-{len(self.pending_writes)}", "~path", [(channel, wrote)]))
+            self.pending_writes.append(
+                (f"task-{self.runs}-{len(self.pending_writes)}", "~path", [(channel, wrote)])
+            )
 
     def current(self, channel: str, default: Any) -> Any:
         if channel in self.pending:

@@ -15,14 +15,20 @@ from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.step_saver import StepSaver
 
 USUAL: dict[Any, dict[str, int]] = {
-    tracker: {"SPAN": tracker.SPAN, "WORTH_TRACKING": tracker.WORTH_TRACKING, "CHEAP": tracker.CHEAP},
+    tracker: {
+        "SPAN": tracker.SPAN,
+        "MERGED_SPAN": tracker.MERGED_SPAN,
+        "WORTH_TRACKING": tracker.WORTH_TRACKING,
+        "CHEAP": tracker.CHEAP,
+    },
     frames: {"KEY_EVERY": frames.KEY_EVERY},
 }
 
 
 def set_limits(span: int, small: int, cheap: int) -> None:
     """Let merged differences, complete records and whole values come sooner than usual."""
-    tracker.SPAN, tracker.WORTH_TRACKING, tracker.CHEAP, frames.KEY_EVERY = span, small, cheap, span + 1  # type: ignore[misc]
+    tracker.SPAN, tracker.MERGED_SPAN, tracker.WORTH_TRACKING = span, span + 1, small
+    tracker.CHEAP, frames.KEY_EVERY = cheap, span + 1  # type: ignore[misc]
 
 
 class MemoryHistoryMachine(HistoryMachine):

@@ -169,8 +169,8 @@ class Record:
         for name in cleared:
             frame.versions[name] = cleared[name] if type(cleared) is dict else own
             frame.places.pop(name, None)
-        for node, known in seen.items() if parent is not None else ():
-            frame.seen[node] = {c: parent if v is None else v for c, v in known.items()}
+        for node, known in seen.items():
+            frame.seen[node] = {c: str(parent) if v is None else v for c, v in known.items()}
         frame.key_frame_due(self.size)
 
     def places(self) -> list[str]:

@@ -75,10 +75,8 @@ class DictState:
             return None
         clean = dirty is not None and (not dirty or dirty.isdisjoint(self._known_ids()))
         if clean and not gone and all(map(is_, before.values(), now.values())):
-            size = len(before)
-            return DictOp(
-                (), {key: now[key] for key in islice(now, size, None)} if len(now) > size else {}, {}
-            )
+            new = list(islice(reversed(now), len(now) - len(before)))
+            return DictOp((), {key: now[key] for key in reversed(new)}, {})
         op = DictOp(gone, {}, {}, 0, {})
         for key, value in now.items():
             last = before.get(key, MISSING)

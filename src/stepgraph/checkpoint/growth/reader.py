@@ -29,8 +29,8 @@ from stepgraph.checkpoint.growth.rows import (
     WritesOf,
     WritesRow,
 )
-from stepgraph.checkpoint.growth.task_writes import VALUE, read_task_writes, resolve
-from stepgraph.checkpoint.growth.tracker import SAME, WHOLE, WORTH_TRACKING, Entry, Tracker
+from stepgraph.checkpoint.growth.task_writes import PART, VALUE, read_task_writes, resolve
+from stepgraph.checkpoint.growth.tracker import SAME, WHOLE, WORTH_TRACKING, Difference, Entry, Tracker
 
 __all__ = ("Loaded", "Reader", "load", "load_frame", "load_many")
 
@@ -273,11 +273,14 @@ class Reader:
                 if type(value) not in (list, dict, str, bytes):
                     digest = hash(data if codec.digest is codec.pack else codec.digest(value))
                     return value, OpaqueValue(digest, start)
-            tracker = Tracker.begin(value, start, len(data), flags, codec)
+            chain = []
             for at, difference in differences:
                 flags = difference[5] if len(difference) > 5 else flags
                 level = difference[4] if len(difference) > 4 else 0
-                tracker.follow_chain(at, self._op(difference), level, len(difference[2]))
+                chain.append(Difference(at, self._op(difference), level, len(difference[2])))
+            tracker = Tracker.read(
+                value, start, len(data), 0 if type(entry) is bytes else entry[2], chain, codec
+            )
             return tracker.hand_out(flags), tracker
         except CorruptCheckpointError:
             raise
@@ -342,8 +345,10 @@ class Reader:
     def targets_in(self, child: Row) -> list[tuple[str, str]]:
         """The stored values that the writes in a row refer to as a whole."""
         tasks = self._tasks_of(child)
-        forms = [form for _, _, pairs in tasks for _, form in pairs]
-        return [(form[1], child.id) for form in forms if type(form) is list and form[0] == VALUE]
+        pairs = [pair for _, _, pairs in tasks for pair in pairs]
+        return [
+            (channel, child.id) for channel, form in pairs if type(form) is list and form[0] in (VALUE, PART)
+        ]
 
     def _tasks_of(self, child: Row) -> list[tuple[str, str, list[tuple[str, Any]]]]:
         try:
@@ -392,8 +397,8 @@ class Reader:
         """What was written, of a write stored with the checkpoint that folds it."""
         if type(form) is bytes:
             return self._codec.unpack(form)
-        stored = self._stored_part(channel, child.id) if form[0] != VALUE else None
-        return resolve(form, stored, lambda name: self.value(child.id, name, child.id)[0])
+        stored = None if form[0] in (VALUE, PART) else self._stored_part(channel, child.id)
+        return resolve(form, stored, lambda: self.value(child.id, channel, child.id)[0], self._codec)
 
     def _stored_part(self, channel: str, place: str) -> Any:
         """What a row itself stores for a channel: the whole value, or what its difference puts in."""

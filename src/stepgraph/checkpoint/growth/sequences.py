@@ -153,6 +153,9 @@ class ListState:
     def _with_edits(self, now: list[Any], start: int, tail: int, dirty: Dirty) -> ListOp | None:
         """Elements that stand where they stood may have been changed in place."""
         size, length = len(self.items), len(now)
+        if IMMUTABLE.issuperset(map(type, now)):
+            fresh = now[start : length - tail]
+            return ListOp([start, size - tail, len(fresh)] if fresh or start + tail < size else [], fresh)
         if self.hashes is None:
             self.hashes = [None] * size
         hashes = self.hashes

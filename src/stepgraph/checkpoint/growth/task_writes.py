@@ -4,10 +4,11 @@ The writes of a step's tasks stand in the row of the checkpoint that folds them.
 is stored in that row as part of the list's difference, so the write only says which elements they are. Forms:
 
 - `bytes`: the packed value;
-- `[10, channel]`: the value that the row's checkpoint holds in the channel;
+- `[10]`: the value that the row's checkpoint holds in the write's channel;
 - `[11, start, stop]`: a list of elements of what the row stores for the write's channel;
 - `[12, place]`: one element of it;
 - `[13]`, `[13, places]`: a dict of the keys that the row sets in the write's channel: all, or those at these places;
+- `[14, keys]`: a dict of these keys (packed) of the value that the row's checkpoint holds in the write's channel;
 - a difference as in `tracker`: against a stored value of the channel (writes stored before their step is).
 
 Rules: pure; identity decides, never `==`.
@@ -24,14 +25,17 @@ from ormsgpack import packb, unpackb
 from stepgraph.checkpoint.changes import TaskWrites
 from stepgraph.checkpoint.growth.codec import Codec, not_storable
 from stepgraph.checkpoint.serde.errors import NotStorableError
+from stepgraph.values.missing import MISSING
 
-__all__ = ("ELEMENT", "ELEMENTS", "KEYS", "VALUE", "encode_task_writes", "read_task_writes", "resolve")
+__all__ = ("PART", "VALUE", "encode_task_writes", "read_task_writes", "resolve")
 
 VALUE: Final = 10
 ELEMENTS: Final = 11
 ELEMENT: Final = 12
 KEYS: Final = 13
+PART: Final = 14
 
+_CONTAINERS: Final = frozenset((list, dict))
 _INLINE: Final = frozenset((int, float, bool, type(None)))
 _SHORT: Final = 40
 """Texts up to this length are no longer than a reference to them."""
@@ -75,6 +79,8 @@ def encode_task_writes(
             form: Any = None
             if kind not in _INLINE and channel in values and not (kind is str and len(value) < _SHORT):
                 form = _refer(channel, value, values, stored, sources)
+                if form is None and kind in _CONTAINERS:
+                    form = _refer_to_part(value, values[channel], codec)
             if form is None:
                 try:
                     form = codec.pack(value)
@@ -94,7 +100,7 @@ def _refer(
 ) -> list[Any] | None:
     """A reference to where the value is stored; `None` if it is not."""
     if value is values[channel]:
-        return [VALUE, channel]
+        return [VALUE]
     parts = stored.get(channel)
     if parts is None or not parts:
         return None
@@ -141,20 +147,36 @@ def _refer_to_keys(source: _Source, value: Any) -> list[Any] | None:
     return [KEYS, places]
 
 
-def resolve(form: list[Any], stored: Any, value_of: Callable[[str], Any]) -> Any:
+def _refer_to_part(value: Any, whole: Any, codec: Codec) -> list[Any] | None:
+    """A reference to keys of the channel's value, or to all of it, where the very objects are in it."""
+    if not value or type(value) is not type(whole):
+        return None
+    if type(value) is list:
+        return [VALUE] if len(value) == len(whole) and all(map(is_, value, whole)) else None
+    for key, item in value.items():
+        if whole.get(key, MISSING) is not item:
+            return None
+    return [PART, codec.pack(list(value))]
+
+
+def resolve(form: list[Any], stored: Any, value_of: Callable[[], Any], codec: Codec) -> Any:
     """The value that a reference stands for.
 
     Args:
         form: The reference.
-        stored: What the row stores for the channel, unpacked.
-        value_of: The value that the row's checkpoint holds in a channel.
+        stored: What the row stores for the channel, unpacked; not needed where the form refers to the channel's value.
+        value_of: Gives the value that the row's checkpoint holds in the channel.
+        codec: Makes values of bytes.
 
     Raises:
         ValueError: It is no reference, or refers to nothing.
     """
     kind = form[0]
     if kind == VALUE:
-        return value_of(form[1])
+        return value_of()
+    if kind == PART:
+        whole = value_of()
+        return {key: whole[key] for key in codec.unpack(form[1])}
     if kind == ELEMENTS and type(stored) is list and form[2] <= len(stored):
         return stored[form[1] : form[2]]
     if kind == ELEMENT and type(stored) is list:

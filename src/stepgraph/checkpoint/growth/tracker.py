@@ -8,8 +8,8 @@ A stored value ("entry") stands in the row of the checkpoint that stored it, so 
 - `[4, place]`: the value is the one stored at `place`.
 
 Theory of growth. A single difference costs what is new. Every `SPAN`-th one is merged: it reaches back to the start of
-the span, so a reader walks few steps. A merged difference stores again what the span stored, so totals stay within twice
-(small elements: three times) what is new. A whole value is stored only when the values dropped since the last whole one,
+the span; every `MERGED_SPAN`-th merged one reaches back over a span of those, so a reader walks few steps. What is new is
+so stored three times at most. A whole value is stored only when the values dropped since the last whole one,
 and the steps to it, outweigh it; so edits cost twice what they store. Counters are worked out anew while a chain is read:
 a new process goes on where the last one stopped.
 
@@ -18,13 +18,14 @@ Rules: decides, and packs through the codec; knows no rows.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from stepgraph.checkpoint.growth.codec import Codec
 from stepgraph.checkpoint.growth.mappings import DictState, State, make_state
 from stepgraph.checkpoint.growth.operations import WINDOWS, Dirty, Op
 
-__all__ = ("FOLLOWED", "HASHED", "SAME", "WHOLE", "Entry", "Tracker")
+__all__ = ("FOLLOWED", "HASHED", "SAME", "WHOLE", "Difference", "Entry", "Tracker")
 
 Entry: TypeAlias = bytes | list[Any]
 
@@ -36,16 +37,32 @@ HASHED: Final = 1
 FOLLOWED: Final = 2
 """Flag: containers in this dict are compared."""
 
-SPAN: Final = 32
+SPAN: Final = 16
 """So many differences are merged into one."""
-SMALL_MERGE: Final = 16_384
-"""Merged differences are merged again if they are smaller than this."""
+MERGED_SPAN: Final = 12
+"""So many merged ones are merged into one again."""
 STEP_COST: Final = 128
 """A step of a chain costs a reader about as much as so many bytes of a whole value."""
 CHEAP: Final = 1024
 """A whole value up to this size counts as this size."""
 WORTH_TRACKING: Final = 200
 """Smaller values are stored whole, always."""
+
+
+class Difference(NamedTuple):
+    """A difference that was read.
+
+    Attributes:
+        place: Where it is stored.
+        op: What it does.
+        level: How far it reaches: 0 to the value before, 1 over a span, 2 over a span of spans.
+        size: With how many bytes it is stored.
+    """
+
+    place: str
+    op: Op
+    level: int
+    size: int
 
 
 class _Anchor:
@@ -102,7 +119,7 @@ class Tracker:
 
     def fits(self, value: Any) -> int:
         """Whether the value seems to go on from the very objects held here: 0 is no, 2 is a better guess than 1."""
-        items = self.state.items
+        items: Any = self.state.items
         if type(value) is not type(items) or not items or not value:
             return 0
         if type(value) is list:
@@ -111,8 +128,7 @@ class Tracker:
         if type(value) is dict:
             first, last = next(iter(items)), next(reversed(items))
             return (value.get(first) is items[first]) + (value.get(last) is items[last])
-        text: Any = items
-        return 2 if value.startswith(text) else 0
+        return 2 if value.startswith(items) else 0
 
     def compare(self, value: Any, dirty: Dirty) -> Op | None:
         """What leads from the stored value to this one; `None` if it is better stored whole."""
@@ -142,7 +158,7 @@ class Tracker:
         following = self._following(base, stored, len(packed), place)
         if following is None:
             return None
-        self._take(following, level, stored.weight(), len(packed))
+        self._take(following, level, op.weight())
         self.stored_op = stored
         entry = [stored.kind, base.place, packed, stored.shape()]
         flags = (HASHED if state.hashed else 0) | (FOLLOWED if state.follows else 0)
@@ -160,7 +176,7 @@ class Tracker:
         merged = self.state.merged(0, value)
         if merged.weight() > first.weight + op.weight():
             return 0, op, self._last
-        if second.entries + 1 >= SPAN:
+        if second.entries + 1 >= MERGED_SPAN:
             twice = self.state.merged(1, value)
             if twice.weight() <= second.weight + op.weight():
                 return 2, twice, second
@@ -174,10 +190,10 @@ class Tracker:
             return None
         return _Anchor(place, live, dead, steps, len(self.state.items))
 
-    def _take(self, following: _Anchor, level: int, weight: int, size: int) -> None:
+    def _take(self, following: _Anchor, level: int, weight: int) -> None:
         self._last = following
         first, second = self._anchors
-        second.weight += weight if not level else 0
+        second.weight += weight
         if not level:
             first.entries += 1
             first.weight += weight
@@ -185,10 +201,8 @@ class Tracker:
         self._anchors[0] = _copy(following)
         if level == 2:
             self._anchors[1] = _copy(following)
-        elif size < SMALL_MERGE:
-            second.entries += 1
         else:
-            second.entries = -(1 << 60)
+            second.entries += 1
         self.state.restart(level)
 
     @classmethod
@@ -222,24 +236,55 @@ class Tracker:
     # ---- reading
 
     @classmethod
-    def begin(cls, value: Any, place: str, size: int, flags: int, codec: Codec) -> Tracker:
-        """Start to read a chain, from a whole value of that many bytes."""
+    def read(
+        cls, value: Any, place: str, size: int, flags: int, chain: Sequence[Difference], codec: Codec
+    ) -> Tracker:
+        """Walk a chain: the value at its end, and all that is known of it.
+
+        Args:
+            value: The whole value at its start. It is changed.
+            place: Where it is stored.
+            size: With how many bytes.
+            flags: Of its entry.
+            chain: The differences, in order.
+            codec: Makes bytes.
+
+        Returns:
+            A tracker that goes on from the value; `hand_out()` gives the value itself.
+        """
         state = make_state(value, codec.digest, 1, True)
         if flags & FOLLOWED:
             state.follow_all()
-        return cls(state, place, size)
-
-    def follow_chain(self, place: str, op: Op, level: int, size: int) -> None:
-        """Take in a difference, read from `place`, that is stored with that many bytes."""
-        base = self._last if not level else self._anchors[level - 1]
-        self.state.apply(op)  # type: ignore[arg-type]
-        moved = base.live * min(1.0, op.replaced() / base.size) if base.size else 0.0
-        following = _Anchor(
-            place, base.live - moved + size, base.dead + moved, base.steps + 1, len(self.state.items)
-        )
-        self._take(following, level, op.weight(), size)
-        if level == 1:
-            self._anchors[1].weight += op.weight()
+        tracker = cls(state, place, size)
+        if not chain:
+            return tracker
+        at = tracker._last
+        second = max([i for i, d in enumerate(chain) if d.level == 2], default=-1)
+        first = max([i for i, d in enumerate(chain) if d.level], default=-1)
+        for i, difference in enumerate(chain):
+            op, weight = difference.op, 0
+            replaced, before = op.replaced(), len(state.items)
+            state.apply(op)  # type: ignore[arg-type]
+            if replaced and before:
+                moved = at.live * min(1.0, replaced / before)
+                at.live -= moved
+                at.dead += moved
+            at.live += difference.size
+            at.place = difference.place
+            at.steps += 1
+            at.size = len(state.items)
+            if i > second:
+                weight = op.weight()
+                tracker._anchors[1].weight += weight
+                tracker._anchors[1].entries += 1 if difference.level else 0
+            if i > first:
+                tracker._anchors[0].weight += weight
+                tracker._anchors[0].entries += 1
+            elif i in (first, second):
+                for n in range(difference.level):
+                    tracker._anchors[n] = _copy(at)
+                state.restart(difference.level)
+        return tracker
 
     def hand_out(self, flags: int) -> Any:
         """End reading: the value, which the tracker no longer touches."""
