@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.pregel.identity import child_namespace, task_id
+from stepgraph.pregel.results import add_writes, wire_writes
 from stepgraph.values.names import PULL, PUSH
 
 if TYPE_CHECKING:
@@ -56,8 +57,10 @@ class Task:
     cancelled = False
     run_id: Any = None
     observed: Any = None
-    progress: Any = None
-    auto_progress = True
+    asked = False
+    ticket: Any = None
+    run_slot: Any = None
+    handler: Task | None = None
     written: list[tuple[str, Any]] | None = None
     handled: Any = None
     _id: str | None = None
@@ -132,9 +135,8 @@ class Task:
 
     def send(self, pairs: Pairs) -> None:
         """Write to channels from inside the node, beside what it returns."""
-        from stepgraph.pregel.results import add_writes
-
         add_writes(self, pairs)
+        self.progressed()
 
     def read(self, select: str | Sequence[str], fresh: bool = False) -> Any:
         """Channels as they were at the step's start, or with this task's own writes so far."""
@@ -146,18 +148,16 @@ class Task:
 
     def heartbeat(self) -> None:
         """Tell an idle limit that the node is still at work."""
-        if self.progress is not None:
-            self.progress()
+        if self.machine.guard is not None:
+            self.machine.guard.progress(False)
 
     def progressed(self) -> None:
         """Something visible came out of the node: an idle limit in its automatic form counts that."""
-        if self.progress is not None and self.auto_progress:
-            self.progress()
+        if self.machine.guard is not None:
+            self.machine.guard.progress(True)
 
     def pairs(self) -> list[tuple[str, Any]]:
         """All writes in their wire form: state first, then control."""
-        from stepgraph.pregel.results import wire_writes
-
         return wire_writes(self)
 
     def reset(self) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from types import UnionType
+from types import FunctionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from stepgraph.schema.annotations import annotation_of, bare_type
@@ -85,6 +86,8 @@ def input_schema_of(action: Any) -> Any | None:
     Returns:
         The class (or a generic one with arguments), or `None`: then the node gets the graph's state.
     """
+    if type(action) is FunctionType and not action.__annotations__ and not hasattr(action, "__wrapped__"):
+        return None
     if hasattr(action, "invoke"):
         return None
     parameter = state_parameter_of(action)
@@ -101,6 +104,8 @@ def injected_parameters(action: Any) -> dict[str, InjectedKind]:
         Parameter name to `"config"`, `"runtime"`, `"writer"`, `"store"`, `"previous"` or `"error"` (an error
         handler's `NodeError`); never the state parameter, and never one that a `partial` binds.
     """
+    if type(action) is FunctionType and _takes_one_argument(action):
+        return {}
     signature = _signature(action)
     if signature is None:
         return {}
@@ -116,6 +121,21 @@ def injected_parameters(action: Any) -> dict[str, InjectedKind]:
         if kind is not None:
             found[parameter.name] = kind
     return found
+
+
+def _takes_one_argument(function: FunctionType) -> bool:
+    """The common node, told from its code alone: nothing but the state."""
+    code = function.__code__
+    return (
+        code.co_argcount <= 1
+        and not code.co_kwonlyargcount
+        and not code.co_flags & _VARIABLE_ARGUMENTS
+        and not hasattr(function, "__wrapped__")
+    )
+
+
+_VARIABLE_ARGUMENTS = 0x04 | 0x08
+"""`CO_VARARGS` and `CO_VARKEYWORDS` of a code object's flags."""
 
 
 def _injected_kind(parameter: ParameterSpec) -> InjectedKind | None:
