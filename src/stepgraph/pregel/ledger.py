@@ -12,10 +12,11 @@ nothing leaves before `flush`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.changes import StepChanges
+from stepgraph.pregel.results import wire_writes
 from stepgraph.values.missing import MISSING
 from stepgraph.values.names import START, TASKS
 
@@ -110,12 +111,12 @@ class Ledger:
 
     def record_fork(self, machine: Machine) -> None:
         """A run that replays an old checkpoint begins with a copy of it."""
-        self._put(machine, "fork", {}, (), {}, (), ())
+        self._put(machine, "fork", {}, (), {}, [], ())
         machine.step += 1
 
     def record_copy(self, machine: Machine, source: str) -> None:
         """A checkpoint that is as its parent is."""
-        self._put(machine, source, {}, (), {}, (), ())
+        self._put(machine, source, {}, (), {}, [], ())
 
     def record_cleared(self, machine: Machine, tasks: Sequence[Task]) -> None:
         """Nothing is due any more: pending triggers count as seen."""
@@ -124,7 +125,7 @@ class Ledger:
         values: dict[str, Any] = {TASKS: []} if TASKS in self.live else {}
         self.live = {}
         seen = {task.node.name: self.seen.get(task.node.name, {}) for task in tasks}
-        self._put(machine, "update", values, changed, seen, (), ())
+        self._put(machine, "update", values, changed, seen, [], ())
 
     def record_channels(
         self, machine: Machine, folded: dict[str, Any], changed: set[str], pulls: Sequence[NodePlan]
@@ -148,26 +149,15 @@ class Ledger:
         joined: Sequence[JoinPlan],
     ) -> None:
         """One commit: new values, versions of all that changed, and what each node has now seen."""
-        versions = self.versions
-        seen: dict[str, dict[str, Version]] = {}
-        for task in tasks:
-            node = task.node
-            known = self.seen.get(node.name)
-            if known is None:
-                known = self.seen[node.name] = {}
-            if task.index < 0:
-                for channel in node.triggers:
-                    version = versions.get(channel)
-                    if version is not None:
-                        known[channel] = version
-            seen[node.name] = known
+        plan = machine.plan
+        seen = self._mark_seen(tasks)
         values = self._stored_values(machine, folded, changed_objects)
         live: dict[str, Any] = {}
         for node in pulls:
             live[node.trigger] = None
         for join in joined:
             live[join.channel] = None
-        if machine.plan.joins or machine.plan.has_deferred:
+        if plan.joins or plan.has_deferred:
             self._control_values(machine, tasks, live, values)
         else:
             values.update(live)
@@ -184,18 +174,40 @@ class Ledger:
         if changed_objects:
             changed += [name for name in changed_objects if name not in values]
         self.live = live
-        writes: tuple[Any, ...] = ()
-        if machine.alone:
-            task = tasks[0]
-            if not task.saved:
-                task.saved = True
-                writes = ((task.id, task.path_text, task.pairs()),)
-        elif self.source == "update":
-            writes = tuple([(task.id, task.path_text, task.pairs()) for task in tasks])
+        writes = () if self.at_exit else self._unstored_writes(machine, tasks)
         if self.returned is not None:
             self._note_returned(tasks)
-        updated = [*folded, *live] if folded else [*live]
-        self._put(machine, self.source, values, changed, seen, updated, writes)
+        self._put(machine, self.source, values, changed, seen, [*folded, *live], writes)
+
+    def _mark_seen(self, tasks: Sequence[Task]) -> dict[str, dict[str, Version]]:
+        """Nodes that ran have seen their triggers as they are now; the maps are made anew, never changed."""
+        versions, known = self.versions, self.seen
+        seen: dict[str, dict[str, Version]] = {}
+        for task in tasks:
+            node = task.node
+            name = node.name
+            if task.index >= 0:
+                if name not in seen:
+                    seen[name] = known.get(name) or {}
+                continue
+            now = {channel: versions[channel] for channel in node.triggers if channel in versions}
+            before = known.get(name)
+            if before and len(node.triggers) > 1:
+                now = {**before, **now}
+            seen[name] = known[name] = now
+        return seen
+
+    def _unstored_writes(self, machine: Machine, tasks: Sequence[Task]) -> tuple[Any, ...]:
+        """Writes that go with the step: of a lone task, whose result needs no record of its own, and of an update."""
+        if machine.alone:
+            task = tasks[0]
+            if task.saved:
+                return ()
+            task.saved = True
+            return ((task.id, task.path_text, wire_writes(task)),)
+        if self.source == "update":
+            return tuple([(task.id, task.path_text, wire_writes(task)) for task in tasks])
+        return ()
 
     def _stored_values(
         self, machine: Machine, folded: dict[str, Any], changed_objects: set[str] | None
@@ -253,7 +265,7 @@ class Ledger:
             for node in machine.plan.triggers.get(channel, ()):
                 version = self.versions.get(channel)
                 if version is not None:
-                    self.seen.setdefault(node.name, {})[channel] = version
+                    self.seen[node.name] = {**self.seen.get(node.name, {}), channel: version}
 
     def _note_returned(self, tasks: Sequence[Task]) -> None:
         """Ids of objects that nodes handed back: they may have been changed in place since they were stored."""
@@ -277,8 +289,8 @@ class Ledger:
         source: str,
         values: dict[str, Any],
         changed: Sequence[str],
-        seen: Mapping[str, dict[str, Version]],
-        updated: Sequence[str],
+        seen: dict[str, dict[str, Version]],
+        updated: list[str],
         writes: Sequence[tuple[str, str, Sequence[tuple[str, Any]]]],
     ) -> None:
         if self.carried:
@@ -298,8 +310,8 @@ class Ledger:
             ts=self.stamp(),
             values=values,
             versions=stored_versions,
-            seen={name: dict(known) for name, known in seen.items()},
-            updated=sorted(updated),
+            seen=seen,
+            updated=sorted(updated) if len(updated) > 1 else updated,
             writes=writes,
             returned=self.returned,
             expected_head=MISSING,
@@ -331,15 +343,16 @@ class Ledger:
         """Gather what the run changes, to be stored as one checkpoint when it ends."""
         held = self.held
         if held is not None:
-            changes.values = {
-                **{k: v for k, v in held.values.items() if k not in changes.versions},
-                **changes.values,
-            }
-            changes.versions = {**held.versions, **changes.versions}
-            changes.seen = {**held.seen, **changes.seen}
-        changes.writes = ()
-        self.held = changes
-        self.held_writes = []
+            for channel in changes.versions:
+                held.values.pop(channel, None)
+            held.values.update(changes.values)
+            held.versions.update(changes.versions)
+            held.seen.update(changes.seen)
+            held.id, held.ts, held.updated = changes.id, changes.ts, changes.updated
+        else:
+            self.held = changes
+        if self.held_writes:
+            self.held_writes = []
 
     def flush(self) -> None:
         """Store what was held back, then the pending writes that belong to it."""

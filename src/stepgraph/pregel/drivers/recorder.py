@@ -75,8 +75,18 @@ class Recorder(RecorderPort):
 class InlineRecorder(Recorder):
     """A saver of ours that never waits: called directly."""
 
+    def __init__(self, saver: Any, thread_id: Any) -> None:
+        super().__init__(saver, thread_id)
+        self._known: dict[str, dict[str, Any]] = {}
+
+    def forget(self, namespace: str) -> None:
+        self._known.pop(namespace, None)
+
     def step(self, namespace: str, changes: StepChanges, metadata: dict[str, Any]) -> None:
-        self.saver.put_step(self._config(namespace), changes, metadata)
+        config = self._known.get(namespace)
+        if config is None:
+            config = self._known[namespace] = self._config(namespace)
+        self.saver.put_step(config, changes, metadata)
 
     def writes(self, namespace: str, checkpoint_id: str, pairs: Pairs, task_id: str, path: str) -> None:
         self.saver.put_writes(self._config(namespace, checkpoint_id), pairs, task_id, path)
