@@ -175,12 +175,14 @@ class InMemorySaver(StepSaver):
             key[0], key[1], run_id=run_id, other_run_id=other.run_id if other else None, last_step=step
         )
 
-    def _make_room(self, key: Key, checkpoint_id: str) -> None:
+    def _make_room(self, key: Key, checkpoint_id: str) -> bool:
         history = self._histories.get(key)
-        if history is not None and checkpoint_id in history.rows:
-            self._lanes.forget(key)
-            plan = run_program(history, plan_drop(key, (checkpoint_id,), self._codec, replaced=True))
-            history.apply(plan, replaced=True)
+        if history is None or checkpoint_id not in history.rows:
+            return False
+        self._lanes.forget(key)
+        plan = run_program(history, plan_drop(key, (checkpoint_id,), self._codec, replaced=True))
+        history.apply(plan, replaced=True)
+        return True
 
     def _recall(self, key: Key, checkpoint_id: str) -> None:
         history = self._histories.get(key)

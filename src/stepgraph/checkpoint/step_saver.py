@@ -63,15 +63,19 @@ class EncodedStep(Encoded):
     Attributes:
         row: The row.
         expected_head: The newest checkpoint that must be there; `MISSING` not to check.
+        replaces: Whether a checkpoint of that id is there and is replaced.
+        generation: The count of deletions in the storage that what is referred to is known to have survived.
     """
 
-    __slots__ = ("expected_head", "row")
+    __slots__ = ("expected_head", "generation", "replaces", "row")
 
     def __init__(self, lane: Lane, row: Row, expected_head: Any) -> None:
         self.lane = lane
         self.key = lane.key
         self.row = row
         self.expected_head = expected_head
+        self.replaces = False
+        self.generation = lane.generation
         self.size = 200 + len(row.record) + len(row.values or b"") + len(row.writes or b"")
 
 
@@ -191,20 +195,35 @@ class StepSaver(BaseCheckpointSaver[str]):
         key = key_of(config)
         parent = config["configurable"].get("checkpoint_id") or None
         with self._encoding:
-            self._make_room(key, checkpoint["id"])
+            replaces = self._make_room(key, checkpoint["id"])
             lane = self._lane(key)
             if parent is not None and parent not in lane.frames:
                 self._recall(key, parent)
-            changes = changes_between(lane, parent, checkpoint, new_versions)
+            encoded = self._encode_whole(key, config, checkpoint, metadata, new_versions)
+            encoded.replaces = replaces
+        self.store((encoded,), durable=True)
+        return config_of(key, checkpoint["id"])
+
+    def _encode_whole(
+        self,
+        key: Key,
+        config: Mapping[str, Any],
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> EncodedStep:
+        """Turn a complete checkpoint into bytes, as a difference where the parent's frame is remembered."""
+        parent = config["configurable"].get("checkpoint_id") or None
+        with self._encoding:
+            changes = changes_between(self._lane(key), parent, checkpoint, new_versions)
             changes.expected_head = config["configurable"].get(CONFIG_KEY_EXPECTED_HEAD, MISSING)
             changes.run_id = _run_id(config, metadata)
             encoded = self.encode_step(config, changes, metadata)
             encoded.row = encoded.row._replace(parent=parent)
-        self.store((encoded,), durable=True)
-        return config_of(key, checkpoint["id"])
+            return encoded
 
-    def _make_room(self, key: Key, checkpoint_id: str) -> None:
-        """Where a checkpoint of that id is stored already, let no other one refer to it."""
+    def _make_room(self, key: Key, checkpoint_id: str) -> bool:
+        """Where a checkpoint of that id is stored already, let no other one refer to it; tells whether one is."""
         raise self._not_defined("_make_room")
 
     def _recall(self, key: Key, checkpoint_id: str) -> None:

@@ -112,7 +112,8 @@ def compile_graph(
         "stream_mode": "updates",
         "concurrency": concurrency,
     }
-    plan = lower(builder, name, unknown_target or default_unknown_target())
+    plan = lower(builder, name, unknown_target or default_unknown_target(), executor)
+    plan.cache = cache
     compiled: CompiledStateGraph[Any, Any, Any, Any] = CompiledStateGraph(
         builder=builder, plan=plan, settings=settings
     )

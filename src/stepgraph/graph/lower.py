@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.channels.base import BaseChannel
 from stepgraph.channels.last_value import LastValue
-from stepgraph.pregel.call import bind, bind_path
+from stepgraph.graph.handlers import bind_handler, handler_spec
+from stepgraph.pregel.call import bind, bind_path, plain_function
+from stepgraph.pregel.executors import bind_on_executor, runs_on_executors
 from stepgraph.pregel.fields import plan_channel
+from stepgraph.pregel.handling import DEFAULT_HANDLER
 from stepgraph.pregel.plan import BranchPlan, JoinPlan, NodePlan, Plan
+from stepgraph.pregel.policies import policy_from
 from stepgraph.pregel.results import take_child_result, take_input, take_root_result, take_state_result
 from stepgraph.schema.fields import FieldSpec, parse_schema
 from stepgraph.schema.objects import mapper_for
@@ -25,16 +29,15 @@ if TYPE_CHECKING:
     from stepgraph.graph.state import StateGraph
 
 
-def lower(builder: StateGraph, name: str, unknown_target: str) -> Plan:
-    """The plan of a validated declaration."""
+def lower(builder: StateGraph, name: str, unknown_target: str, executor: Any = None) -> Plan:
+    """The plan of a validated declaration; `executor` runs the functions of nodes that name none."""
     plan = Plan(name)
     plan.unknown_target = unknown_target
     plan_fields(plan, builder.fields.values())
     _plan_ends(plan, builder)
     plan.start = _start_node()
     plan.nodes = {START: plan.start}
-    for spec in builder.nodes.values():
-        plan.nodes[spec.name] = _node(plan, spec)
+    _plan_nodes(plan, builder, executor)
     _plan_edges(plan, builder)
     _plan_branches(plan, builder)
     _plan_validators(plan, builder)
@@ -86,21 +89,67 @@ def _pass_input(task: Any) -> Any:
     return task.input
 
 
-def _node(plan: Plan, spec: NodeSpec) -> NodePlan:
+def _plan_nodes(plan: Plan, builder: StateGraph, executor: Any) -> None:
+    """The declared nodes, and the hidden ones that handle their failures."""
+    handlers: dict[str, NodePlan] = {}
+    for spec in builder.nodes.values():
+        node = _node(plan, spec)
+        node.call, node.acall = _calls(spec, executor)
+        node.is_async = node.call is None
+        if node.call is not None and spec.calls is not None and node.call is spec.calls[0]:
+            node.plain = plain_function(spec.action)
+        handler = None
+        handling = handler_spec(builder, spec)
+        if handling is not None:
+            handler = handlers.get(handling.name)
+            if handler is None:
+                handler = handlers[handling.name] = _handler(plan, builder, handling)
+            if handling.name != DEFAULT_HANDLER:
+                plan.nodes[handling.name] = handler
+        node.policy = policy_from(
+            retry=builder.policy_of(spec, "retry_policy"),
+            cache=builder.policy_of(spec, "cache_policy"),
+            timeout=builder.policy_of(spec, "timeout"),
+            error_handler=handler,
+            handler_reads=node if handling is None or handling.input_schema is None else handler,
+            max_concurrency=spec.max_concurrency,
+        )
+        plan.nodes[spec.name] = node
+    if DEFAULT_HANDLER in handlers:
+        plan.nodes[DEFAULT_HANDLER] = handlers[DEFAULT_HANDLER]
+
+
+def _calls(spec: NodeSpec, executor: Any) -> Any:
+    """How the node's action is called: directly, or on an executor."""
+    chosen = executor if spec.executor is None else spec.executor
+    if chosen is None or (spec.executor is None and not runs_on_executors(spec.action)):
+        return spec.calls or bind(spec.action)
+    return bind_on_executor(spec.name, spec.action, chosen)
+
+
+def _handler(plan: Plan, builder: StateGraph, spec: NodeSpec) -> NodePlan:
+    handler = _node(plan, spec, builder.state_schema)
+    handler.call, handler.acall = bind_handler(spec.action)
+    handler.is_async = handler.call is None
+    handler.policy = policy_from(
+        retry=builder.policy_of(spec, "retry_policy"), timeout=builder.policy_of(spec, "timeout")
+    )
+    return handler
+
+
+def _node(plan: Plan, spec: NodeSpec, default_schema: Any = None) -> NodePlan:
     node = NodePlan(spec.name)
     node.action = spec.action
-    node.call, node.acall = bind(spec.action)
-    node.is_async = node.call is None
     node.deferred = spec.defer
     node.metadata = spec.metadata
     if spec.is_subgraph:
         node.take = take_child_result
     else:
         node.take = take_root_result if plan.root else take_state_result
-    keys, node.managed = reads(plan, spec.input_schema)
-    node.keys = keys
+    schema = spec.input_schema or default_schema
+    node.keys, node.managed = reads(plan, schema)
     if not spec.is_subgraph:
-        node.mapper = mapper_for(spec.input_schema)
+        node.mapper = mapper_for(schema)
     return node
 
 
@@ -135,16 +184,26 @@ def _plan_edges(plan: Plan, builder: StateGraph) -> None:
 
 
 def _plan_branches(plan: Plan, builder: StateGraph) -> None:
+    anywhere: dict[str, tuple[NodePlan, ...]] = {END: ()}
+    if builder.branches:
+        anywhere.update({name: (node,) for name, node in plan.nodes.items() if node is not plan.start})
     for source, branches in builder.branches.items():
         node = plan.nodes[source]
         default = builder.nodes[source].input_schema if source in builder.nodes else builder.state_schema
-        node.branches = tuple(_branch(plan, spec, default) for spec in branches.values())
+        node.branches = tuple(_branch(plan, spec, default, anywhere) for spec in branches.values())
 
 
-def _branch(plan: Plan, spec: BranchSpec, default_schema: Any) -> BranchPlan:
+def _branch(
+    plan: Plan, spec: BranchSpec, default_schema: Any, anywhere: dict[str, tuple[NodePlan, ...]]
+) -> BranchPlan:
     path, apath = bind_path(spec.path)
     schema = spec.input_schema or default_schema
     branch = BranchPlan(spec.name, path, apath, spec.ends)
+    branch.plain = plain_function(spec.path)
+    if spec.ends is None:
+        branch.jumps = anywhere
+    else:
+        branch.jumps = {END: (), **{label: anywhere[name] for label, name in spec.ends.items()}}
     branch.keys, managed = reads(plan, schema)
     if managed and branch.keys is None:
         branch.keys = plan.fields

@@ -15,6 +15,7 @@ class NodeSpec:
     __slots__ = (
         "action",
         "cache_policy",
+        "calls",
         "defer",
         "ends",
         "error_handler",
@@ -34,6 +35,7 @@ class NodeSpec:
         self.name = name
         self.action = action
         self.input_schema = input_schema
+        self.calls: Any = None
         self.defer = False
         self.metadata: Mapping[str, Any] | None = None
         self.ends: tuple[str, ...] | dict[str, str] = ()

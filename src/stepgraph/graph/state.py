@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
+from stepgraph.graph.handlers import check_handler, handler_schema
 from stepgraph.graph.specs import BranchSpec, NodeSpec
 from stepgraph.graph.validate import validate
 from stepgraph.pregel.call import bind, is_graph
+from stepgraph.pregel.policies import policy_from
 from stepgraph.schema.callables import (
     command_targets,
     input_schema_of,
@@ -192,7 +194,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             _warn_compiled("node")
         spec = NodeSpec(node, action, None)
         spec.is_subgraph = is_graph(action)
-        bind(action)
+        spec.calls = bind(action)
         schema = input_schema
         if schema is None and not spec.is_subgraph:
             schema = input_schema_of(action)
@@ -203,8 +205,19 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         spec.error_handler, spec.timeout, spec.trace_policy = error_handler, _timeout(timeout), trace_policy
         spec.max_concurrency, spec.executor = max_concurrency, executor
         self._add_schema(spec.input_schema, "node")
+        self._check_policies(f"node {node!r}", error_handler, retry_policy, max_concurrency)
         self.nodes[node] = spec
         return self
+
+    def _check_policies(
+        self, where: str, error_handler: Any, retry: Any, max_concurrency: int | None = None
+    ) -> None:
+        policy_from(retry=retry, max_concurrency=max_concurrency)
+        if error_handler is not None:
+            check_handler(error_handler, where)
+            schema = handler_schema(error_handler)
+            if schema is not None:
+                self._add_schema(schema, "node")
 
     def _check_name(self, name: str) -> None:
         if name in self.nodes:
@@ -328,14 +341,15 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         timeout: float | timedelta | TimeoutPolicy | None = None,
     ) -> Self:
         """Policies for every node that has none of its own, whether it was added before or is added after."""
+        self._check_policies("every node (set_node_defaults)", error_handler, retry_policy)
         given = (retry_policy, cache_policy, error_handler, _timeout(timeout))
         self._defaults.update({name: value for name, value in zip(_DEFAULTED, given) if value is not None})
         return self
 
     def policy_of(self, spec: NodeSpec, name: str) -> Any:
-        """A node's own policy, else the graph's default."""
+        """A node's own policy, else the graph's default; an error handler is neither cached nor handled itself."""
         own = getattr(spec, name)
-        if own is not None or spec.is_error_handler:
+        if own is not None or (spec.is_error_handler and name in ("cache_policy", "error_handler")):
             return own
         return self._defaults.get(name)
 

@@ -55,7 +55,14 @@ def follow_branches(task: Task) -> None:
     """Run every path function of the task's node and add where they lead."""
     view = fresh_state(task)
     for branch in task.node.branches:
-        follow(task, branch, branch.path(branch_input(task, branch, view), task))  # type: ignore[misc]
+        given = view if branch.keys is None and branch.mapper is None else branch_input(task, branch, view)
+        plain = branch.plain
+        answer = plain(given) if plain is not None else branch.path(given, task)  # type: ignore[misc]
+        found = branch.jumps.get(answer) if type(answer) is str else None
+        if found is None:
+            follow(task, branch, answer)
+        else:
+            task.targets += found
 
 
 def follow(task: Task, branch: BranchPlan, answer: Any) -> None:

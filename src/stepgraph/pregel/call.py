@@ -113,6 +113,13 @@ def by_position(function: partial[Any]) -> Callable[..., Any]:
     return lambda state, **injected: function(**{name: state}, **injected)
 
 
+def plain_function(action: Any) -> Callable[[Any], Any] | None:
+    """The function itself, where it is synchronous and wants nothing but its input."""
+    if not isinstance(action, (FunctionType, MethodType)) or is_async_callable(action):
+        return None
+    return None if injected_parameters(action) else action
+
+
 def bind_path(path: Any) -> tuple[Callable[[Any, Task], Any] | None, Callable[[Any, Task], Any] | None]:
     """The sync and async forms of a branch's path function, each taking the state and the task."""
     invoke, ainvoke = getattr(path, "invoke", None), getattr(path, "ainvoke", None)
@@ -140,18 +147,34 @@ def _graph_calls(graph: Any) -> tuple[Call, AsyncCall]:
     return call, acall
 
 
+def own_input(arg: Any) -> Any:
+    """A Send's argument with top-level containers of its own, so that siblings cannot reach each other through it."""
+    kind = type(arg)
+    if kind is dict:
+        return {
+            key: (value.copy() if type(value) in (list, dict, set) else value) for key, value in arg.items()
+        }
+    return arg.copy() if kind is list or kind is set else arg
+
+
 def execute(task: Task) -> None:
     """One attempt of a task whose node and branches are synchronous."""
     _set_current(task)
     node = task.node
+    if task.index >= 0:
+        task.input = own_input(task.input)
     try:
-        result = node.call(task)  # type: ignore[misc]
+        plain = node.plain
+        result = plain(task.input) if plain is not None else node.call(task)  # type: ignore[misc]
     except ParentCommand as command:
         result = commands_of(command)
         task.swallowed = None
     if task.swallowed is not None:
         complain_swallowed(task)
-    node.take(task, result)
+    if result is None:
+        task.targets = node.targets
+    else:
+        node.take(task, result)
     if task.written is not None:
         join_written(task)
     if node.branches:
@@ -167,6 +190,8 @@ async def aexecute(task: Task, off_loop: OffLoop | None = None) -> None:
     `off_loop` runs a synchronous path function elsewhere, so that it does not hold up the event loop.
     """
     node = task.node
+    if task.index >= 0:
+        task.input = own_input(task.input)
     try:
         acall = node.acall
         result = await acall(task) if acall is not None else node.call(task)  # type: ignore[misc]

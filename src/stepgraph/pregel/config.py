@@ -152,7 +152,7 @@ def writer_of(task: Task) -> Any:
     """A function that sends its argument to the `custom` stream; one that drops it if nobody asked."""
     sink = task.machine.sink
     if sink is None or not sink.wants_custom:
-        return _drop
+        return _drop if task.machine.guard is None else lambda chunk: task.progressed()
     parts = task.machine.namespace_parts
     put = sink.put
 

@@ -69,6 +69,7 @@ def interrupt(value: Any, *, response_schema: dict[str, Any] | type | None = Non
     task.interrupt_count = index + 1
     given = task.answers
     if given is not None and index < len(given):
+        _mark_asked(task)
         return _checked(task, index, given[index], response_schema)
     answer = _answer_for(task, index)
     if answer is MISSING:
@@ -77,6 +78,7 @@ def interrupt(value: Any, *, response_schema: dict[str, Any] | type | None = Non
         task.swallowed = pause
         raise pause
     result = _checked(task, index, answer, response_schema)
+    _mark_asked(task)
     answers = task.machine.scope.answers
     if answers is not None and answers.value is answer:
         answers.take_value()
@@ -86,6 +88,13 @@ def interrupt(value: Any, *, response_schema: dict[str, Any] | type | None = Non
     else:
         _keep_above(task, interrupt_id(task.id, index), answer)
     return result
+
+
+def _mark_asked(task: Task | None) -> None:
+    """What the task and those above it result in rests on a person's answer: no input alone leads to it again."""
+    while task is not None:
+        task.asked = True
+        task = task.machine.parent
 
 
 def _keep_above(task: Task, id: str, answer: Any) -> None:

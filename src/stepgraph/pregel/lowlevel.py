@@ -123,6 +123,7 @@ def _plan(
     managed: Mapping[str, Any],
 ) -> Plan:
     plan = Plan(graph.name)
+    plan.cache = graph.cache
     starts: list[tuple[str, Any]] = []
     plan.fields = tuple(values)
     plan.managed = frozenset(managed)

@@ -19,7 +19,7 @@ from stepgraph.errors import GraphRecursionError, InvalidUpdateError, is_invalid
 from stepgraph.pregel.commit import commit_objects, finish_objects, fold_mapping, fold_pairs
 from stepgraph.pregel.identity import namespace_tuple
 from stepgraph.pregel.task import Task
-from stepgraph.values.names import ERROR, INTERRUPT
+from stepgraph.values.names import ERROR, ERROR_SOURCE_NODE, INTERRUPT
 
 if TYPE_CHECKING:
     from stepgraph.pregel.ledger import Ledger
@@ -44,9 +44,11 @@ class Machine:
         "containers",
         "context",
         "deferred",
+        "direct",
         "drained_below",
         "finished_deferred",
         "fresh_objects",
+        "guard",
         "handing_up",
         "joined",
         "joins",
@@ -88,6 +90,7 @@ class Machine:
         self.context: Any = None
         self.store: Any = None
         self.ledger: Ledger | None = None
+        self.guard: Any = None if parent is None else parent.machine.guard
         self.listens = level.sink is not None
         self.state: dict[str, Any] = {name: make() for name, make in plan.starts}
         self.containers: set[str] = {
@@ -117,6 +120,7 @@ class Machine:
         self.step = 0
         self.stop = scope.limit if level.limit is None else level.limit
         self.stops = bool(level.interrupt_before or level.interrupt_after or scope.control is not None)
+        self.direct = not (self.stops or self.listens or scope.saver is not None or plan.unusual)
         self.output_keys = plan.output_keys
         if level.output_channels is not None:
             chosen = level.output_channels
@@ -149,6 +153,11 @@ class Machine:
         if known is None:
             known = self._namespace_parts = namespace_tuple(self.namespace)
         return known
+
+    @property
+    def given_up(self) -> bool:
+        """Whether a time limit has passed and nobody waits for this level any more."""
+        return self.guard is not None and bool(self.guard.given_up)
 
     def memo(self, key: str) -> dict[str, Any]:
         """A dict that belongs to one channel of this run; reducers may keep an index in it."""
@@ -237,6 +246,9 @@ class Machine:
             raise GraphRecursionError(self._limit_message(tasks))
         self.alone = len(tasks) == 1
         self.tasks = tasks
+        if self.scope.control is not None and self.scope.control.drain_requested:
+            self.status = "drained"
+            return ()
         if self.sink is not None:
             self.sink.tasks_begin(tasks)
         return tasks
@@ -255,27 +267,34 @@ class Machine:
         """A task asked a question, or a graph inside it stopped at a breakpoint."""
         task.interrupts = interrupts
         self.pausing = True
-        if task.ended_children is not None:
-            _store_ended(task)
+        acting = task.handler or task
+        acting.interrupts = interrupts
+        if acting.ended_children is not None:
+            _store_ended(acting)
         if self.ledger is not None and interrupts:
-            self.ledger.write(task, [(INTERRUPT, interrupts)])
+            self.ledger.write(acting, [(INTERRUPT, interrupts)])
         if self.sink is not None and interrupts:
-            self.sink.task_paused(task)
+            self.sink.task_paused(acting)
 
     def handed_up(self, task: Task, commands: Sequence[Command[Any]]) -> None:
         """A task handed control to the parent graph; its siblings of this step still run to their end."""
         task.commands = list(commands)
         self.handing_up = True
 
-    def failed(self, task: Task, error: BaseException) -> None:
-        """A task failed for good; the run will fail with this error once its siblings have stopped."""
-        task.error = error
-        if task.ended_children is not None:
-            _store_ended(task)
+    def failed(self, task: Task, error: BaseException, handled: bool = False) -> None:
+        """A task failed for good; the run will fail with this error once its siblings have stopped.
+
+        `handled` says that an error handler takes over, and so the run goes on.
+        """
+        acting = task.handler or task
+        task.error = acting.error = error
+        if acting.ended_children is not None:
+            _store_ended(acting)
         if self.ledger is not None and not is_invalid_resume(error):
-            self.ledger.write(task, [(ERROR, error)])
+            mark = [(ERROR_SOURCE_NODE, task.node.name)] if handled else []
+            self.ledger.write(acting, [(ERROR, error), *mark])
         if self.sink is not None and not task.node.hidden:
-            self.sink.task_failed(task)
+            self.sink.task_failed(acting)
 
     # ---- the commit
 
@@ -284,6 +303,8 @@ class Machine:
         if self.pausing or self.handing_up:
             return self._stop_early(tasks)
         plan = self.plan
+        if self.direct and len(tasks) == 1:
+            return self._commit_lone(tasks)
         if plan.objects:
             folded, changed, empty = self._fold(tasks)
         else:
@@ -330,6 +351,32 @@ class Machine:
         self.resuming = False
         return self._settle(pulls, sends, tasks)
 
+    def _commit_lone(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """The same for a lone task, where nothing is stored or shown and only plain edges lead on."""
+        task = tasks[0]
+        folded = task.folded
+        if folded is None:
+            updates = task.updates
+            if updates:
+                folded = (
+                    fold_mapping(self, updates, task) if type(updates) is dict else fold_pairs(self, tasks)
+                )
+        if self.containers:
+            self._report_lost_edits(tasks)
+        if folded:
+            self.apply(folded)
+            if not self.produced:
+                self._show_values(folded)
+        self._checkpoint_id = None
+        self.resuming = self.pass_breakpoint = False
+        self.step = step = self.step + 1
+        pulls = task.targets
+        if len(pulls) == 1 and task.sends is None and step <= self.stop:
+            node = pulls[0]
+            self.tasks = following = (Task(self, node, self.read(node)),)
+            return following
+        return self._settle(pulls, task.sends, tasks)
+
     def _fold(self, tasks: Sequence[Task]) -> tuple[dict[str, Any], set[str], set[str]]:
         folded = fold_pairs(self, tasks)
         changed, empty = commit_objects(self, tasks, folded) if self.objects else (set(), set())
@@ -361,6 +408,8 @@ class Machine:
         """Count arrivals at waiting edges; answers the joins that are full now."""
         full = []
         for task in tasks:
+            if task.handler is not None:
+                continue
             for join in task.node.joins:
                 arrived = self.joins.get(join.channel)
                 if arrived is None:
@@ -442,7 +491,7 @@ class Machine:
                     raise InvalidUpdateError(
                         f"A stored Send names {send.node!r}, which is no node of graph {self.plan.graph_name!r} any more."
                     )
-                task = Task(self, node, _own(send.arg))
+                task = Task(self, node, send.arg)
                 task.index = index
                 if send.timeout is not None:
                     task.timeout = send.timeout
@@ -534,9 +583,11 @@ class Machine:
         for task in tasks:
             given = task.input
             if type(given) is dict and task.index < 0 and not task.restored and not task.node.hidden:
-                for key in self.containers:
+                for key in self.containers if len(self.containers) < len(given) else given:
                     held = given.get(key)
-                    if held is not None and len(held) != len(state[key]) and type(held) is type(state[key]):
+                    if key not in self.containers or held is None or type(held) is not type(state[key]):
+                        continue
+                    if len(held) != len(state[key]):
                         updates = task.updates
                         if key not in (updates if isinstance(updates, dict) else dict(updates)):
                             _warn_lost_edit(task, key)
@@ -577,18 +628,11 @@ def _gather(tasks: Sequence[Task]) -> tuple[list[NodePlan], list[Send] | None]:
         if task.targets:
             pulls += task.targets
         if task.sends:
-            sends = [*sends, *task.sends] if sends else list(task.sends)
+            if sends is None:
+                sends = list(task.sends)
+            else:
+                sends += task.sends
     return pulls, sends
-
-
-def _own(arg: Any) -> Any:
-    """A Send's argument with top-level containers of its own, so that siblings cannot reach each other through it."""
-    kind = type(arg)
-    if kind is dict:
-        return {
-            key: (value.copy() if type(value) in (list, dict, set) else value) for key, value in arg.items()
-        }
-    return arg.copy() if kind is list or kind is set else arg
 
 
 def _warn_lost_edit(task: Task, key: str) -> None:

@@ -107,7 +107,7 @@ def open_root(
     scope.run_id = scope.config.get("run_id")
     scope.context = graph.check_context(options.context)
     scope.store = graph.store
-    scope.cache = graph.cache
+    scope.clock = graph.clock
     scope.control = options.control
     scope.subgraphs = options.subgraphs
     scope.debug = graph.debug
@@ -126,12 +126,24 @@ def open_root(
         checkpoint_id = _with_saver(graph, scope, saver, configurable, options, loop)
     if scope.config.get("callbacks"):
         graph.observe(scope)
+    if scope.max_concurrency:
+        _bound(scope, scope.max_concurrency)
     machine = Machine(graph.plan, scope, level)
     machine.context, machine.store = scope.context, scope.store
     machine.child_sink = options.sink if options.subgraphs else None
     if scope.saver is not None:
         attach_ledger(machine)
     return machine, checkpoint_id
+
+
+def _bound(scope: Scope, max_concurrency: int) -> None:
+    """Let no more tasks of the run be at work at once; with an observer every task takes the way that counts them."""
+    from stepgraph.pregel.drivers.slots import Slots
+    from stepgraph.pregel.observing import UNSEEN
+
+    scope.slots = Slots(max_concurrency)
+    if scope.observer is None:
+        scope.observer = UNSEEN
 
 
 def _with_saver(
@@ -219,6 +231,8 @@ def open_child(
     level = Level(None)
     level.count = parent.child_count
     parent.child_count += 1
+    if parent.run_slot is not None:
+        parent.run_slot.lend()
     level.persistent = graph.checkpointer is True
     level.interrupt_before = graph.interrupt_before_nodes
     level.interrupt_after = graph.interrupt_after_nodes
@@ -238,8 +252,8 @@ def attach_ledger(machine: Machine) -> None:
     """Let a machine's commits be stored."""
     scope = machine.scope
     saver = scope.saver
-    machine.recorder = scope.recorder
-    machine.ledger = Ledger(machine, scope.recorder, version_source(saver))
+    machine.recorder = scope.recorder if machine.parent is None else machine.parent.machine.recorder
+    machine.ledger = Ledger(machine, machine.recorder, version_source(saver))
     machine.listens = True
     machine.step = -1
 

@@ -36,7 +36,7 @@ class JoinPlan:
 class BranchPlan:
     """A conditional edge: `path` looks at the state after its source's own writes and names what runs next."""
 
-    __slots__ = ("apath", "ends", "is_async", "keys", "managed", "mapper", "name", "path")
+    __slots__ = ("apath", "ends", "is_async", "jumps", "keys", "managed", "mapper", "name", "path", "plain")
 
     def __init__(
         self,
@@ -51,6 +51,8 @@ class BranchPlan:
         self.is_async = path is None
         self.managed: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
         self.ends = ends
+        self.jumps: Mapping[str, tuple[NodePlan, ...]] = {}
+        self.plain: Callable[[Any], Any] | None = None
         self.keys: tuple[str, ...] | str | None = None
         self.mapper: Callable[[Any], Any] | None = None
 
@@ -60,7 +62,9 @@ class NodePlan:
 
     `keys` is a tuple of channels, one channel's name, or None for the whole state. `take` turns what the node returned
     into the task's updates, targets and sends. `call` and `acall` hold the call shape that was fixed at compile time;
-    one of them may be None.
+    one of them may be None. `plain` is the action itself where it wants nothing but its input. `simple` says that a
+    call is all it takes: nothing to await, no policy. `quick` is learned: its last run beside others took next to no
+    time, so that waking a thread for it would cost more than running it.
     """
 
     __slots__ = (
@@ -79,8 +83,11 @@ class NodePlan:
         "mapper",
         "metadata",
         "name",
+        "plain",
         "plan",
         "policy",
+        "quick",
+        "simple",
         "tags",
         "take",
         "targets",
@@ -95,6 +102,7 @@ class NodePlan:
         self.triggers: tuple[str, ...] = (self.trigger,)
         self.action: Any = None
         self.call: Callable[[Task], Any] | None = None
+        self.plain: Callable[[Any], Any] | None = None
         self.acall: Callable[[Task], Any] | None = None
         self.is_async = False
         self.has_async = False
@@ -108,6 +116,8 @@ class NodePlan:
         self.branches: tuple[BranchPlan, ...] = ()
         self.deferred = False
         self.hidden = False
+        self.simple = False
+        self.quick = False
         self.policy: NodePolicy | None = None
         self._subgraphs: tuple[Any, ...] | None = None
         self.metadata: Mapping[str, Any] | None = None
@@ -129,10 +139,11 @@ class Plan:
     """The whole graph, ready to run.
 
     `folds` holds the reducers of the fields that have one; a field that is in neither `folds` nor `objects` keeps its
-    last value. `objects` are the channels with a life of their own; each run works on copies of them.
+    last value. `unusual`: not only plain fields, reducers and edges take part. `objects` are the channels with a life of their own; each run works on copies of them.
     """
 
     __slots__ = (
+        "cache",
         "fields",
         "fieldset",
         "folds",
@@ -160,6 +171,7 @@ class Plan:
         "triggers",
         "unknown_target",
         "untracked",
+        "unusual",
         "validators",
     )
 
@@ -188,8 +200,10 @@ class Plan:
         self.interrupt_after: frozenset[str] | str = frozenset()
         self.has_async = False
         self.has_deferred = False
+        self.unusual = False
         self.unknown_target = "error"
         self.root = False
+        self.cache: Any = None
 
     def seal(self) -> Plan:
         """Derive what follows from nodes and fields; called once, last."""
@@ -197,6 +211,7 @@ class Plan:
         for node in self.nodes.values():
             node.plan = self
             node.has_async = node.is_async or any(branch.is_async for branch in node.branches)
+            node.simple = not node.has_async and node.policy is None
             for channel in node.triggers:
                 triggers.setdefault(channel, []).append(node)
         self.triggers = {channel: tuple(nodes) for channel, nodes in triggers.items()}
@@ -204,4 +219,5 @@ class Plan:
         self.reader_triggers = {c: nodes for c, nodes in self.triggers.items() if c in self.fieldset}
         self.has_async = any(node.has_async for node in self.nodes.values())
         self.has_deferred = any(node.deferred for node in self.nodes.values())
+        self.unusual = bool(self.has_deferred or self.objects or self.joins or self.reader_triggers)
         return self

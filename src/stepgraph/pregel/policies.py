@@ -60,7 +60,7 @@ def policy_from(
         TypeError: A `retry_on` is no exception class, no list of these and no function.
         ValueError: `max_concurrency` or a limit of `timeout` is not greater than 0.
     """
-    if not retry and cache is timeout is error_handler is max_concurrency is None:
+    if not retry and all(given is None for given in (cache, timeout, error_handler, max_concurrency)):
         return None
     if timeout is not None:
         from stepgraph.values.policies import TimeoutPolicy

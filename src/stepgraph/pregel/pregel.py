@@ -16,6 +16,7 @@ from typing_extensions import TypeVar
 from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
 from stepgraph.pregel.describing import Describing
 from stepgraph.pregel.drivers import sync
+from stepgraph.pregel.drivers.clock import CLOCK
 from stepgraph.pregel.inspecting import Inspecting
 from stepgraph.pregel.opening import PLAIN, Options, modes_of, open_child, open_run, timestamp
 from stepgraph.pregel.programs.begin import begin_child, begin_root, begin_without_saver
@@ -57,6 +58,8 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
     """
 
     plan: Plan
+    clock = CLOCK
+    """The time and the chance that retries use; a test may give a graph another."""
     name: str = "LangGraph"
     checkpointer: Checkpointer = None
     store: Any = None
@@ -573,7 +576,7 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
             await self.cache.aclear(self._cache_namespaces(nodes))
 
     def _cache_namespaces(self, nodes: Sequence[str] | None) -> list[tuple[str, ...]]:
-        from stepgraph.pregel.policies import cache_namespace
+        from stepgraph.pregel.caching import cache_namespace
 
         chosen = self.plan.nodes if nodes is None else nodes
         return [cache_namespace(self.plan.nodes[name]) for name in chosen if name in self.plan.nodes]

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.pregel.commit import fold_pairs
+from stepgraph.pregel.handling import adopt, stored_handling
 from stepgraph.pregel.identity import interrupt_id
 from stepgraph.pregel.results import restore_writes
 from stepgraph.pregel.task import Task
 from stepgraph.values.missing import MISSING
-from stepgraph.values.names import ERROR, INTERRUPT, RESUME, SCHEDULED, START, TASKS
+from stepgraph.values.names import ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME, SCHEDULED, START, TASKS
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointTuple
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from stepgraph.pregel.plan import NodePlan
     from stepgraph.values.commands import Send
 
-_MARKS = frozenset((ERROR, INTERRUPT, RESUME, SCHEDULED))
+MARKS = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME, SCHEDULED))
+"""Pending writes that tell of a task and are no result of it."""
 Pending = Mapping[str, Sequence[tuple[str, Any]]]
 
 
@@ -149,7 +151,7 @@ def apply_command_writes(machine: Machine, due: Due, pairs: Sequence[tuple[str, 
     if plan.start is None:
         return
     task = Task(machine, plan.start, None)
-    restore_writes(task, [pair for pair in pairs if pair[0] not in _MARKS])
+    restore_writes(task, [pair for pair in pairs if pair[0] not in MARKS])
     if task.updates:
         folded = fold_pairs(machine, (task,))
         machine.apply(folded)
@@ -173,23 +175,34 @@ def apply_pending(machine: Machine, tasks: Sequence[Task], pending: Pending, rew
     answers = machine.scope.answers
     answered = answers.by_id if answers is not None else {}
     for task in tasks:
-        pairs = pending.get(task.id)
-        if not pairs:
-            continue
-        asked = interrupts_of(pairs)
-        results = [pair for pair in pairs if pair[0] not in _MARKS]
-        given = next((list(_as_tuple(value)) for channel, value in pairs if channel == RESUME), None)
-        reasked = bool(asked) and any(i.id in answered for i in asked)
-        if rewind and reasked:
-            task.answers = _answers_before(task, given or [], answered)
-        elif results:
-            restore_writes(task, results)
+        handler = stored_handling(task, pending)
+        if handler is None:
+            _give_back(task, pending.get(task.id, ()), rewind, answered)
         else:
-            task.answers = given
-            if asked and answered and not reasked:
-                task.interrupts = asked
-                task.restored = task.saved = True
-                machine.pausing = True
+            _give_back(handler, pending.get(handler.id, ()), rewind, answered)
+            task.handler = handler
+            adopt(task, handler)
+            task.restored, task.interrupts = handler.restored, handler.interrupts
+        if task.interrupts is not None:
+            machine.pausing = True
+
+
+def _give_back(
+    task: Task, pairs: Sequence[tuple[str, Any]], rewind: bool, answered: Mapping[str, Any]
+) -> None:
+    asked = interrupts_of(pairs)
+    results = [pair for pair in pairs if pair[0] not in MARKS]
+    given = next((list(_as_tuple(value)) for channel, value in pairs if channel == RESUME), None)
+    reasked = bool(asked) and any(i.id in answered for i in asked)
+    if rewind and reasked:
+        task.answers = _answers_before(task, given or [], answered)
+    elif results:
+        restore_writes(task, results)
+    else:
+        task.answers = given
+        if asked and answered and not reasked:
+            task.interrupts = asked
+            task.restored = task.saved = True
 
 
 def _answers_before(task: Task, given: list[Any], answered: Mapping[str, Any]) -> list[Any] | None:
@@ -211,10 +224,11 @@ def pending_ids(writes: Sequence[tuple[str, str, Any]] | None, answered_too: boo
 
 def finished(pairs: Sequence[tuple[str, Any]]) -> bool:
     """Whether a task's stored writes hold its result."""
-    return any(channel not in _MARKS for channel, _ in pairs)
+    return any(channel not in MARKS for channel, _ in pairs)
 
 
 __all__ = (
+    "MARKS",
     "Due",
     "apply_command_writes",
     "apply_pending",

@@ -53,9 +53,9 @@ class Scope:
 
     __slots__ = (
         "answers",
-        "cache",
         "callbacks",
         "checkpoint_map",
+        "clock",
         "concurrency",
         "config",
         "context",
@@ -96,7 +96,7 @@ class Scope:
         self.durability = "async"
         self.context: Any = None
         self.store: Any = None
-        self.cache: Any = None
+        self.clock: Any = None
         self.control: Any = None
         self.callbacks: Any = None
         self.observer: Any = None

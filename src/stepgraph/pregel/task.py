@@ -82,8 +82,8 @@ class Task:
     @property
     def path_text(self) -> str:
         """`path` as sortable text, as savers store it."""
-        if self.index < 0 and self.call_path is None:
-            return f"~{PULL}, {self.node.name}"
+        if self.call_path is None:
+            return f"~{PULL}, {self.node.name}" if self.index < 0 else f"~{PUSH}, {self.index:010d}, False"
         return "~" + ", ".join(f"{p:010d}" if type(p) is int else str(p) for p in self.path)
 
     @property

@@ -55,17 +55,19 @@ class Sink:
             self.put((machine.namespace_parts, "values", machine.output() if output is None else output))
 
     def tasks_begin(self, tasks: Sequence[Task]) -> None:
-        """The tasks of a superstep, before they run; Sends first, then nodes by name."""
+        """The tasks of a superstep, before they run; Sends first, then nodes by name, then resumed error handlers."""
         for task in tasks:
             if task.restored:
                 self._restored(task)
         if not self.wants_tasks:
             return
-        for task in sorted(tasks, key=_sends_first):
+        ordered = sorted(tasks, key=_sends_first)
+        for task in (*ordered, *[task.handler for task in ordered if task.handler is not None]):
             if not task.node.hidden:
                 self._both(task, "tasks", "task", project.task_payload(task))
 
     def _restored(self, task: Task) -> None:
+        task = task.handler or task
         if task.interrupts is not None:
             self.task_paused(task)
         elif self.wants_updates and not task.node.hidden:
@@ -74,6 +76,7 @@ class Sink:
 
     def task_done(self, task: Task) -> None:
         """A task finished."""
+        task = task.handler or task
         if self.wants_updates:
             chunk = project.updates(task)
             if task.cached:
@@ -114,6 +117,17 @@ class Sink:
             if self.wants_debug:
                 self._debug(machine, "checkpoint", payload, payload["metadata"]["step"])
 
+    def beside(self, other: Sink) -> Sink:
+        """One sink that serves another consumer too: a nested graph's own stream beside its parent's."""
+
+        def put(event: Event) -> None:
+            if event[1] in other.modes:
+                other.put(event)
+            if event[1] in self.modes:
+                self.put(event)
+
+        return Sink(other.modes | self.modes, put, other.stamp)
+
     def _both(self, task: Task, mode: str, kind: str, payload: dict[str, Any]) -> None:
         machine = task.machine
         if mode in self.modes:
@@ -127,17 +141,10 @@ class Sink:
 
 
 def joined(first: Sink | None, second: Sink | None) -> Sink | None:
-    """One sink that serves two consumers: a nested graph's own stream and its parent's."""
+    """One sink for what a nested graph's own stream and its parent's want; either may be None."""
     if first is None or second is None:
         return first or second
-
-    def put(event: Event) -> None:
-        if event[1] in first.modes:
-            first.put(event)
-        if event[1] in second.modes:
-            second.put(event)
-
-    return Sink(first.modes | second.modes, put, first.stamp)
+    return second.beside(first)
 
 
 def _sends_first(task: Task) -> bool:

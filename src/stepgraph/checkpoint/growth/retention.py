@@ -22,7 +22,7 @@ from stepgraph.checkpoint.growth.task_writes import read_task_writes
 from stepgraph.checkpoint.growth.tracker import WHOLE
 from stepgraph.checkpoint.ids import unix_time_of
 
-__all__ = ("Plan", "doomed_of", "plan_drop", "plan_keep_newest")
+__all__ = ("Plan", "doomed_of", "plan_drop", "plan_keep_newest", "references")
 
 _PAGE: Final = 200
 
@@ -103,7 +103,7 @@ def plan_drop(key: Key, doomed: Collection[str], codec: Codec, *, replaced: bool
             if row.id == last:
                 continue
             parents[row.id] = row.parent
-            if row.id not in plan.doomed and not plan.doomed.isdisjoint(_references(row)):
+            if row.id not in plan.doomed and not plan.doomed.isdisjoint(references(row)):
                 needy.append(row.id)
         if len(page) < _PAGE:
             break
@@ -124,7 +124,7 @@ def plan_drop(key: Key, doomed: Collection[str], codec: Codec, *, replaced: bool
     return plan
 
 
-def _references(row: Row) -> Iterator[str]:
+def references(row: Row) -> Iterator[str]:
     """The checkpoints that a row needs, or names as its parent."""
     if row.parent is not None:
         yield row.parent

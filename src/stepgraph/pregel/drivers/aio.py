@@ -83,13 +83,22 @@ async def arun_task(task: Task) -> None:
 
 def _attempt(task: Task) -> Any:
     if task.node.policy is not None or task.machine.scope.observer is not None or task.timeout is not None:
-        from stepgraph.pregel.drivers.attempts import attempt_async
+        from stepgraph.pregel.drivers.attempts_aio import attempt_async
 
         return attempt_async(task)
-    return aexecute(task, _path_off_loop)
+    return aexecute(task, path_off_loop)
 
 
-async def _path_off_loop(task: Task, path: Callable[[Any, Task], Any], state: Any) -> Any:
+async def in_context(context: Context, coroutine: Any) -> Any:
+    """Await a coroutine within this task of the event loop, but each of its steps inside a context of its own."""
+    try:
+        yielded = context.run(coroutine.send, None)
+    except StopIteration as stop:
+        return stop.value
+    return await _InContext(context, coroutine, yielded)
+
+
+async def path_off_loop(task: Task, path: Callable[[Any, Task], Any], state: Any) -> Any:
     """A synchronous path function of an async node must not hold up the event loop."""
     return await offload(task.machine, path, state, task)
 
@@ -154,20 +163,44 @@ async def offload(machine: Machine, work: Callable[..., Any], *arguments: Any) -
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         machine.stop_requested = True
-        if not future.done():
-            await _finished(future)
+        if machine.given_up:
+            future.add_done_callback(_look_at)
+        elif not future.done():
+            await until_done(future)
         raise
 
 
-async def _finished(future: asyncio.Future[Any]) -> None:
+def _look_at(future: asyncio.Future[Any]) -> None:
+    """Nobody is told of an error in work that nobody waits for."""
+    if not future.cancelled():
+        future.exception()
+
+
+async def await_future(machine: Machine, future: Any) -> Any:
+    """The result of an executor's future.
+
+    A cancelled wait cancels the future; if its work runs already it is waited for, unless a time limit gave it up.
+    """
+    waiting: asyncio.Future[Any] = asyncio.wrap_future(future)
+    try:
+        return await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        if not future.cancel():
+            if machine.given_up:
+                waiting.add_done_callback(_look_at)
+            else:
+                await until_done(waiting)
+        raise
+
+
+async def until_done(future: asyncio.Future[Any]) -> None:
     """Wait for work that cannot be cancelled, however often the waiting task is."""
     while not future.done():
         try:
             await asyncio.wait([future])
         except asyncio.CancelledError:
             continue
-    if not future.cancelled():
-        future.exception()
+    _look_at(future)
 
 
 def _set_result(future: asyncio.Future[Any], result: Any) -> None:
@@ -204,7 +237,7 @@ async def adrive(machine: Machine, tasks: Sequence[Task]) -> None:
 class _Countdown:
     """Several tasks of one superstep: an asyncio.Task for each coroutine, one hand-off for all synchronous ones."""
 
-    __slots__ = ("_handles", "_limit", "_loop", "_machine", "_threaded", "_wake", "errors", "left")
+    __slots__ = ("_handles", "_loop", "_machine", "_threaded", "_wake", "errors", "left")
 
     def __init__(self, machine: Machine, tasks: Sequence[Task]) -> None:
         self._machine = machine
@@ -217,8 +250,6 @@ class _Countdown:
         coroutines = [task for task in waiting if not prefers_thread(task)]
         self.left = len(coroutines) + bool(threaded)
         self._threaded: asyncio.Future[None] | None = None
-        limit = machine.scope.max_concurrency
-        self._limit = asyncio.Semaphore(limit) if limit is not None else None
         for task in coroutines:
             context = copy_context()
             context.run(CURRENT.set, task)
@@ -228,11 +259,7 @@ class _Countdown:
 
     async def _one(self, task: Task) -> None:
         try:
-            if self._limit is None:
-                await self._run(task)
-            else:
-                async with self._limit:
-                    await self._run(task)
+            await self._run(task)
         except BaseException as error:
             self._failed(error)
         self._tick()
@@ -282,6 +309,8 @@ class _Countdown:
         for task_handle in rest:
             task_handle.cancel()
         if self._threaded is not None and not self._threaded.done():
+            if self._machine.given_up:
+                self._threaded.cancel()
             rest.append(self._threaded)
         if rest:
             interrupted = False
@@ -321,6 +350,8 @@ async def arun(machine: Machine, begin: Callable[[], Awaitable[Sequence[Task]]])
 
 async def agive_up(machine: Machine, error: BaseException) -> None:
     """A run failed or was cancelled: what it finished is kept."""
+    if machine.parent is not None and machine.parent.run_slot is not None:
+        machine.parent.run_slot.regain_at_once()
     close_failed(machine)
     if machine.parent is None and machine.recorder is not None:
         try:
@@ -333,6 +364,10 @@ async def agive_up(machine: Machine, error: BaseException) -> None:
 async def aconclude(machine: Machine) -> Any:
     """A run came to its end or stopped: store what is left, then answer or raise."""
     close(machine)
+    if machine.parent is not None and machine.parent.run_slot is not None:
+        from stepgraph.pregel.drivers.attempts_aio import regain
+
+        await regain(machine.parent.run_slot)
     if machine.parent is None and machine.recorder is not None:
         await machine.recorder.asettle()
     return outcome(machine)

@@ -105,6 +105,7 @@ class SharedStep:
                 self._run_one(task)
             except BaseException as error:
                 self.errors.append(error)
+                task.machine.stop_requested = True
                 ended += self.stop()
             self._count(ended)
 

@@ -31,7 +31,9 @@ def run_task(task: Task) -> None:
         return
     machine = task.machine
     try:
-        if task.node.policy is not None or machine.scope.observer is not None or task.timeout is not None:
+        if task.node.simple and task.timeout is None and machine.scope.observer is None:
+            copy_context().run(execute, task)
+        elif task.node.policy is not None or machine.scope.observer is not None or task.timeout is not None:
             from stepgraph.pregel.drivers.attempts import attempt_sync
 
             attempt_sync(task)
@@ -69,6 +71,7 @@ def settle_error(task: Task, error: BaseException) -> None:
 
 def explain_failure(task: Task, error: BaseException) -> None:
     """Say on the person's own exception where it happened; once, at the innermost level."""
+    task = task.handler or task
     if getattr(error, "__notes__", None) and any("During task with name" in note for note in error.__notes__):
         return
     machine = task.machine
@@ -151,9 +154,12 @@ def conclude(machine: Machine) -> Any:
 
 
 def release(machine: Machine) -> None:
-    """The root run's helper thread goes with the run."""
+    """The root run's helper thread goes with the run; a task that waited for a nested run needs its slot again."""
     scope = machine.scope
-    if machine.parent is None and scope.loop_host is not None:
+    if machine.parent is not None:
+        if machine.parent.run_slot is not None:
+            machine.parent.run_slot.regain()
+    elif scope.loop_host is not None:
         scope.loop_host.close()
         scope.loop_host = None
 

@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.pregel.commit import fold_pairs
+from stepgraph.pregel.handling import Pending, adopt, stored_handling
 from stepgraph.pregel.identity import without_task_ids
 from stepgraph.pregel.ledger import Ledger
 from stepgraph.pregel.machine import Machine
 from stepgraph.pregel.programs.trampoline import Program, request
 from stepgraph.pregel.restore import (
+    MARKS,
     apply_command_writes,
     due_tasks,
     interrupts_of,
@@ -24,14 +26,12 @@ from stepgraph.pregel.restore import (
 from stepgraph.pregel.results import restore_writes
 from stepgraph.pregel.scope import Level, Scope
 from stepgraph.stream.project import written
-from stepgraph.values.names import ERROR, INTERRUPT, NS_SEP, NULL_TASK_ID, RESUME, RETURN, SCHEDULED
+from stepgraph.values.names import ERROR, NS_SEP, NULL_TASK_ID, RETURN
 from stepgraph.values.snapshots import PregelTask, StateSnapshot
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointTuple
     from stepgraph.pregel.task import Task
-
-_MARKS = frozenset((ERROR, INTERRUPT, RESUME, SCHEDULED))
 
 
 def reading_machine(graph: Any, configurable: Mapping[str, Any], saver: Any, new_id: Any) -> Machine:
@@ -129,7 +129,7 @@ def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Pro
     finished: list[Task] = []
     waiting: list[str] = []
     for task in sorted(tasks, key=lambda task: task.index < 0):
-        view = yield from _task(task, pending.get(task.id, ()), root, apply)
+        view = yield from _task(task, pending, root, apply)
         shown.append(view)
         done = task.restored
         if done:
@@ -168,13 +168,19 @@ def _config(configurable: Mapping[str, Any], parents: Mapping[str, str]) -> Any:
     return {"configurable": shown}
 
 
-def _task(task: Task, pairs: Sequence[tuple[str, Any]], root: Any, apply: bool) -> Program[PregelTask]:
+def _task(task: Task, pending: Pending, root: Any, apply: bool) -> Program[PregelTask]:
+    pairs = pending.get(task.id, ())
     error = next((value for channel, value in pairs if channel == ERROR), None)
-    results = [pair for pair in pairs if pair[0] not in _MARKS]
+    acting = stored_handling(task, pending) or task
+    if acting is not task:
+        pairs = pending.get(acting.id, ())
+    results = [pair for pair in pairs if pair[0] not in MARKS]
     asked = () if results and apply else interrupts_of(pairs)
     result: Any = None
     if results:
-        restore_writes(task, results)
+        restore_writes(acting, results)
+        adopt(task, acting)
+        task.restored = True
         returned = [value for channel, value in results if channel == RETURN]
         result = returned[0] if returned else written(task)
     state: Any = None

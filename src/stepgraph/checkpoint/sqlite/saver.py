@@ -1,0 +1,397 @@
+"""What both SQLite savers are: every method once, as a program, given to something that runs programs.
+
+Rules: no connections here. The two kinds of methods differ only in how they wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from stepgraph.checkpoint.growth.codec import CorruptCheckpointError
+from stepgraph.checkpoint.growth.frames import Frame
+from stepgraph.checkpoint.growth.lanes import Lane
+from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
+from stepgraph.checkpoint.growth.rows import Key
+from stepgraph.checkpoint.sqlite import programs
+from stepgraph.checkpoint.sqlite.metadata import StoredMetadata, pack_metadata, unpack_metadata
+from stepgraph.checkpoint.sqlite.statements import StatementProgram
+from stepgraph.checkpoint.step_saver import (
+    Encoded,
+    StepSaver,
+    config_of,
+    cutoff_of,
+    key_of,
+    matches,
+    public,
+    to_tuple,
+    warn_unreadable,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from stepgraph.checkpoint.changes import StepChanges
+    from stepgraph.checkpoint.serde.base import SerializerProtocol
+
+__all__ = ("BaseSqliteSaver", "Runner")
+
+R = TypeVar("R")
+
+_FIRST_PAGE: Final = 8
+_PAGE: Final = 64
+
+
+class Runner(Protocol):
+    """Runs programs: `read` on one state of the database, `write` in a transaction."""
+
+    def set_up(self) -> None:
+        """Make or migrate the tables, once."""
+
+    async def aset_up(self) -> None:
+        """Async twin of `set_up`."""
+
+    def read(self, program: StatementProgram[R]) -> R:
+        """Run a program that reads."""
+
+    def write(self, program: StatementProgram[R], *, durable: bool = True) -> R:
+        """Run a program that writes."""
+
+    async def aread(self, program: StatementProgram[R]) -> R:
+        """Async twin of `read`."""
+
+    async def awrite(self, program: StatementProgram[R], *, durable: bool = True) -> R:
+        """Async twin of `write`."""
+
+
+class BaseSqliteSaver(StepSaver):
+    """Common to `SqliteSaver` and `AsyncSqliteSaver`."""
+
+    _runner: Runner
+
+    def __init__(self, runner: Runner, *, serde: SerializerProtocol | None = None) -> None:
+        super().__init__(serde=serde)
+        self._runner = runner
+        self._generation = [0]
+
+    # ---- writing
+
+    def put_step(
+        self,
+        config: Mapping[str, Any],
+        changes: StepChanges,
+        metadata: Mapping[str, Any],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Encode one superstep's changes and store them. Arguments as in `encode_step` and `store`."""
+        self.store((self.encode_step(config, changes, metadata),), durable=durable)
+
+    def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
+        """Store a batch in one transaction, in order: all of it or nothing.
+
+        Args:
+            batch: What the encoders gave.
+            durable: Whether it must survive a loss of power from the moment this returns (`synchronous = FULL`).
+
+        Raises:
+            ThreadBusyError: The newest checkpoint is not the one that a step expects.
+            RuntimeError: Something that the batch refers to could not be stored before.
+        """
+        self._check_sound(batch)
+        try:
+            self._generation[0] = self._runner.write(programs.store_batch(batch), durable=durable)
+        except BaseException:
+            self._break_off(batch)
+            raise
+
+    async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> None:
+        """Async twin of `store`."""
+        self._check_sound(batch)
+        try:
+            self._generation[0] = await self._runner.awrite(programs.store_batch(batch), durable=durable)
+        except BaseException:
+            self._break_off(batch)
+            raise
+
+    def _check_sound(self, batch: Sequence[Encoded]) -> None:
+        for item in batch:
+            if item.lane.broken:
+                self._break_off(batch)
+                raise RuntimeError(
+                    f"An earlier write to thread {item.key[0]!r}, namespace {item.key[1]!r} failed, so this one, which"
+                    " refers to it, was not stored. Run again: it goes on from what is stored."
+                )
+
+    def _break_off(self, batch: Sequence[Encoded]) -> None:
+        with self._encoding:
+            for item in batch:
+                self._lanes.break_off(item.lane)
+
+    def _lane(self, key: Key) -> Lane:
+        return self._lanes.get(key) or self._lanes.open(key, self._generation[0])
+
+    def _encode_metadata(self, metadata: Mapping[str, Any]) -> StoredMetadata:
+        return pack_metadata(metadata, self._codec)
+
+    def _make_room(self, key: Key, checkpoint_id: str) -> bool:
+        if self._runner.write(programs.make_room(key, checkpoint_id, self._codec)):
+            self._lanes.forget(key)
+            return True
+        return False
+
+    def _recall(self, key: Key, checkpoint_id: str) -> None:
+        found = self._runner.read(programs.read_with_generation(load_frame(key, checkpoint_id, self._codec)))
+        self._remember_frame(key, checkpoint_id, found)
+
+    def _remember_frame(self, key: Key, checkpoint_id: str, found: tuple[Frame | None, int]) -> None:
+        frame, generation = found
+        if frame is not None:
+            self._fresh_lane(key, generation).remember_frame(checkpoint_id, frame)
+
+    def _fresh_lane(self, key: Key, generation: int) -> Lane:
+        """The lane to add to what was just read: without what may have been deleted since it was remembered."""
+        lane = self._lane(key)
+        if lane.generation != generation:
+            self._lanes.forget(key)
+            lane = self._lanes.open(key, generation)
+        return lane
+
+    # ---- reading
+
+    def get_tuple(self, config: Mapping[str, Any]) -> CheckpointTuple | None:
+        """The checkpoint that a config names, or the newest of its thread and namespace.
+
+        Raises:
+            CorruptCheckpointError: It cannot be read.
+        """
+        key = key_of(config)
+        return self._take_in(key, self._runner.read(self._load(key, config)))
+
+    async def aget_tuple(self, config: Mapping[str, Any]) -> CheckpointTuple | None:
+        """Async twin of `get_tuple`."""
+        key = key_of(config)
+        return self._take_in(key, await self._runner.aread(self._load(key, config)))
+
+    def _load(self, key: Key, config: Mapping[str, Any]) -> StatementProgram[tuple[Loaded | None, int]]:
+        checkpoint_id = config["configurable"].get("checkpoint_id") or None
+        return programs.read_with_generation(load(key, checkpoint_id, self._codec))
+
+    def _take_in(self, key: Key, found: tuple[Loaded | None, int]) -> CheckpointTuple | None:
+        """Remember what a writer that goes on from here needs."""
+        loaded, generation = found
+        if loaded is None:
+            return None
+        result = to_tuple(key, loaded, unpack_metadata(loaded.row.metadata, self._codec))
+        with self._encoding:
+            lane = self._fresh_lane(key, generation)
+            lane.seed(loaded.row.id, loaded.frame, loaded.known)
+            self._lanes.weigh(lane)
+        return result
+
+    def list(
+        self,
+        config: Mapping[str, Any] | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints, newest first; see `BaseCheckpointSaver.list`.
+
+        Lists and dicts that grew over the listed checkpoints share their elements: do not change them in place.
+        """
+        listing = self._listing(config, filter, before, limit)
+        reply: Any = None
+        while True:
+            step = listing.send(reply)
+            if step is None:
+                return
+            page, program = step
+            reply = None
+            if program is not None:
+                reply = self._runner.read(program)
+            else:
+                yield from page
+
+    async def alist(
+        self,
+        config: Mapping[str, Any] | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Async twin of `list`."""
+        listing = self._listing(config, filter, before, limit)
+        reply: Any = None
+        while True:
+            step = listing.send(reply)
+            if step is None:
+                return
+            page, program = step
+            reply = None
+            if program is not None:
+                reply = await self._runner.aread(program)
+            else:
+                for found in page:
+                    yield found
+
+    def _listing(
+        self,
+        config: Mapping[str, Any] | None,
+        filter: Mapping[str, Any] | None,
+        before: Mapping[str, Any] | None,
+        limit: int | None,
+    ) -> Generator[tuple[list_[CheckpointTuple], StatementProgram[Any] | None] | None, Any, None]:
+        """Yields programs to read with, pages to show, and `None` at the end."""
+        where = config["configurable"] if config else {}
+        end = before["configurable"].get("checkpoint_id") if before else None
+        after: tuple[str, str, str] | None = None
+        size, left = _FIRST_PAGE, limit
+        while left is None or left > 0:
+            found = yield [], programs.candidates(where, filter, end, after, size)
+            page = []
+            for checkpoint_id, thread_id, namespace, text, more in found:
+                metadata = unpack_metadata(StoredMetadata(text, more), self._codec)
+                if matches(metadata, filter):
+                    page.append(((thread_id, namespace), checkpoint_id, public(metadata)))
+            page = page if left is None else page[:left]
+            by_key: dict[Key, list_[str]] = {}
+            for key, checkpoint_id, _ in page:
+                by_key.setdefault(key, []).append(checkpoint_id)
+            loaded: dict[tuple[Key, str], Loaded] = {}
+            for key, ids in by_key.items():
+                for result in (yield [], programs.read_rows(load_many(key, ids, self._codec))):
+                    if isinstance(result, CorruptCheckpointError):
+                        warn_unreadable(result)
+                    else:
+                        loaded[key, result.row.id] = result
+            yield [to_tuple(k, loaded[k, i], metadata) for k, i, metadata in page if (k, i) in loaded], None
+            left = None if left is None else left - len(page)
+            if len(found) < size:
+                break
+            after, size = tuple(found[-1][:3]), _PAGE
+        yield None
+
+    # ---- keeping house
+
+    def setup(self) -> Any:
+        """Make or migrate the tables. Called by itself when it is needed."""
+        raise self._not_defined("setup")
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete all that a thread stored, at every level."""
+        self._forget([str(thread_id)])
+        self._runner.write(programs.delete_thread(str(thread_id)))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Async twin of `delete_thread`."""
+        self._forget([str(thread_id)])
+        await self._runner.awrite(programs.delete_thread(str(thread_id)))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints and writes of a thread to another one, which must have none.
+
+        Raises:
+            ValueError: The target has checkpoints.
+        """
+        self._runner.write(programs.copy_thread(str(source_thread_id), str(target_thread_id)))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Async twin of `copy_thread`."""
+        await self._runner.awrite(programs.copy_thread(str(source_thread_id), str(target_thread_id)))
+
+    def prune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        older_than: datetime | timedelta | float | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> None:
+        """Delete old checkpoints of threads. What is kept stays readable as it is.
+
+        Args:
+            thread_ids: The threads.
+            strategy: `"keep_latest"` keeps the newest checkpoint of each namespace; `"delete"` keeps nothing.
+            older_than: Delete only what was made before this time, or is older than this (in seconds).
+            namespaces: Only in these namespaces; by default in all.
+
+        Raises:
+            ValueError: The strategy is unknown.
+        """
+        self._runner.write(self._prune(thread_ids, strategy, older_than, namespaces))
+
+    async def aprune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        older_than: datetime | timedelta | float | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> None:
+        """Async twin of `prune`."""
+        await self._runner.awrite(self._prune(thread_ids, strategy, older_than, namespaces))
+
+    def _prune(
+        self,
+        thread_ids: Sequence[str],
+        strategy: str,
+        older_than: datetime | timedelta | float | None,
+        namespaces: Sequence[str] | None,
+    ) -> StatementProgram[None]:
+        before = cutoff_of(strategy, older_than)
+        threads = [str(thread_id) for thread_id in thread_ids]
+        self._forget(threads)
+        return programs.prune(threads, strategy, before, namespaces, self._codec)
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints and pending writes that these runs stored. Those of other runs stay readable."""
+        self._runner.write(programs.delete_for_runs([str(run_id) for run_id in run_ids], self._codec))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Async twin of `delete_for_runs`."""
+        await self._runner.awrite(programs.delete_for_runs([str(run_id) for run_id in run_ids], self._codec))
+
+    def _forget(self, threads: Sequence[str]) -> None:
+        with self._encoding:
+            for thread_id in threads:
+                self._lanes.forget_thread(thread_id)
+
+    # ---- the standard protocol for async callers
+
+    async def aput(
+        self,
+        config: Mapping[str, Any],
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> dict[str, Any]:
+        """Async twin of `put`."""
+        key, checkpoint_id = key_of(config), checkpoint["id"]
+        parent = config["configurable"].get("checkpoint_id") or None
+        replaces = await self._runner.awrite(programs.make_room(key, checkpoint_id, self._codec))
+        if replaces:
+            with self._encoding:
+                self._lanes.forget(key)
+        elif parent is not None and parent not in self._lane(key).frames:
+            frame = load_frame(key, parent, self._codec)
+            found = await self._runner.aread(programs.read_with_generation(frame))
+            with self._encoding:
+                self._remember_frame(key, parent, found)
+        encoded = self._encode_whole(key, config, checkpoint, metadata, new_versions)
+        encoded.replaces = replaces
+        await self.astore((encoded,), durable=True)
+        return config_of(key, checkpoint_id)
+
+    async def aput_writes(
+        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Async twin of `put_writes`."""
+        await self.astore((self.encode_writes(config, writes, task_id, task_path),), durable=True)
+
+
+list_ = list
+"""The builtin, in a class whose own `list` hides it."""
