@@ -4,6 +4,10 @@ Theory of operation. The pool is elastic: a job that finds no idle worker gets a
 siblings that wait for each other cannot starve. Idle workers leave after a moment. Within one superstep the workers
 draw tasks from one shared iterator; helpers are woken in a chain (each wakes the next one while tasks are left), so
 trivial tasks pay for one wake-up and blocking ones get full concurrency. The superstep ends by a countdown.
+
+Waking a thread costs more than a quick node takes. A superstep whose nodes were all quick the last time therefore wakes
+nobody at first; a watch that ticks every two milliseconds wakes its helpers if it is still there at the second tick,
+so that siblings that wait for each other do meet.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 0.25
 MAX_HELPERS = 64
+QUICK_SECONDS = 0.0005
+TICK_SECONDS = 0.002
 
 
 class Pool:
@@ -53,6 +60,44 @@ class Pool:
 
 
 POOL = Pool()
+
+
+class Watch:
+    """Wakes the helpers of supersteps that were taken for quick and are not; its thread leaves when there are none."""
+
+    def __init__(self) -> None:
+        self._steps: dict[int, tuple[SharedStep, int]] = {}
+        self._lock = threading.Lock()
+        self._awake = False
+
+    def add(self, step: SharedStep) -> None:
+        with self._lock:
+            self._steps[id(step)] = (step, 0)
+            start = not self._awake
+            self._awake = True
+        if start:
+            POOL.submit(self._tick)
+
+    def remove(self, step: SharedStep) -> None:
+        with self._lock:
+            self._steps.pop(id(step), None)
+
+    def _tick(self) -> None:
+        idle = 0
+        while True:
+            sleep(TICK_SECONDS)
+            with self._lock:
+                late = [step for step, age in self._steps.values() if age]
+                self._steps = {key: (step, 1) for key, (step, age) in self._steps.items() if not age}
+                idle = 0 if self._steps or late else idle + 1
+                if idle > 20:
+                    self._awake = False
+                    return
+            for step in late:
+                step.start()
+
+
+WATCH = Watch()
 
 
 class SharedStep:
@@ -99,6 +144,7 @@ class SharedStep:
 
     def work(self) -> None:
         """Run tasks until none is left; the calling thread may do it too."""
+        began = perf_counter()
         for task in self._tasks:
             ended = 1
             try:
@@ -107,7 +153,26 @@ class SharedStep:
                 self.errors.append(error)
                 task.machine.stop_requested = True
                 ended += self.stop()
+            now = perf_counter()
+            task.node.quick = now - began < QUICK_SECONDS
+            began = now
             self._count(ended)
+
+    def run(self, quick: bool) -> None:
+        """Run all tasks with the calling thread among the workers; raises the first error."""
+        if quick:
+            WATCH.add(self)
+        else:
+            self.start()
+        try:
+            self.work()
+            self.wait()
+        except BaseException:
+            self.abandon()
+            raise
+        finally:
+            if quick:
+                WATCH.remove(self)
 
     def stop(self) -> int:
         """Start no further task; answers how many were not started."""

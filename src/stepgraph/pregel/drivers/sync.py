@@ -97,14 +97,8 @@ def run_tasks(machine: Machine, tasks: Sequence[Task]) -> None:
     if len(tasks) == 1:
         run_task(tasks[0])
         return
-    step = SharedStep(tasks, run_task, helpers_for(tasks, machine.scope.max_concurrency))
-    step.start()
-    try:
-        step.work()
-        step.wait()
-    except BaseException:
-        step.abandon()
-        raise
+    quick = all([task.node.quick for task in tasks])
+    SharedStep(tasks, run_task, helpers_for(tasks, machine.scope.max_concurrency)).run(quick)
 
 
 def drive(machine: Machine, tasks: Sequence[Task]) -> None:
