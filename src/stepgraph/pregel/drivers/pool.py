@@ -144,9 +144,10 @@ class SharedStep:
 
     def work(self) -> None:
         """Run tasks until none is left; the calling thread may do it too."""
+        ended = 0
         began = perf_counter()
         for task in self._tasks:
-            ended = 1
+            ended += 1
             try:
                 self._run_one(task)
             except BaseException as error:
@@ -156,6 +157,10 @@ class SharedStep:
             now = perf_counter()
             task.node.quick = now - began < QUICK_SECONDS
             began = now
+            if self._notify is not None:
+                self._count(ended)
+                ended = 0
+        if ended:
             self._count(ended)
 
     def run(self, quick: bool) -> None:
