@@ -12,7 +12,7 @@ Rules of this file: pure; looking up and waiting are the drivers' part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from stepgraph.values.names import CACHE_NS_WRITES, NO_WRITES
 
 if TYPE_CHECKING:
     from stepgraph.pregel.machine import Machine
-    from stepgraph.pregel.plan import NodePlan
+    from stepgraph.pregel.plan import NodePlan, Plan
     from stepgraph.pregel.task import Task
 
 Key = tuple[tuple[str, ...], str]
@@ -76,6 +76,29 @@ def enclosing_ticket(task: Task) -> Any:
 def cache_namespace(node: NodePlan) -> tuple[str, ...]:
     """Where results of a node are cached: by what it does and its name, the same in every process."""
     return (CACHE_NS_WRITES, _identity(node.action), node.name)
+
+
+def cache_namespaces(plan: Plan, names: Iterable[str] | None) -> list[tuple[str, ...]]:
+    """Where results of these nodes (of all, where none are named) and of the graphs that they run are cached.
+
+    Raises:
+        ValueError: There is no such node.
+    """
+    for name in names or ():
+        if name not in plan.nodes:
+            known = ", ".join(repr(node.name) for node in plan.nodes.values() if not node.hidden)
+            raise ValueError(f"Graph {plan.graph_name!r} has no node {name!r} to clear the cache of. Its nodes: {known}.")
+    found: list[tuple[str, ...]] = []
+    pending = [*plan.nodes.values()] if names is None else [plan.nodes[name] for name in names]
+    seen = {id(plan)}
+    while pending:
+        node = pending.pop()
+        found.append(cache_namespace(node))
+        for graph in node.subgraphs:
+            if graph.plan.cache is None and id(graph.plan) not in seen:
+                seen.add(id(graph.plan))
+                pending += graph.plan.nodes.values()
+    return found
 
 
 def _identity(action: Any) -> str:

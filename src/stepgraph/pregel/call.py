@@ -151,10 +151,15 @@ def own_input(arg: Any) -> Any:
     """A Send's argument with top-level containers of its own, so that siblings cannot reach each other through it."""
     kind = type(arg)
     if kind is dict:
-        return {
-            key: (value.copy() if type(value) in (list, dict, set) else value) for key, value in arg.items()
-        }
-    return arg.copy() if kind is list or kind is set else arg
+        own = arg.copy()
+        for key, value in arg.items():
+            if type(value) in _CONTAINERS:
+                own[key] = value.copy()
+        return own
+    return arg.copy() if kind in _CONTAINERS else arg
+
+
+_CONTAINERS = frozenset((list, dict, set))
 
 
 def execute(task: Task) -> None:
@@ -166,10 +171,16 @@ def execute(task: Task) -> None:
     try:
         plain = node.plain
         result = plain(task.input) if plain is not None else node.call(task)  # type: ignore[misc]
-    except ParentCommand as command:
-        result = commands_of(command)
+    except BaseException as error:
+        if task.calls is not None:
+            task.calls.close(task, error)
+        if not isinstance(error, ParentCommand) or not task.takes_commands:
+            raise
+        result = commands_of(error)
         task.swallowed = None
     if task.swallowed is not None:
+        if task.calls is not None:
+            task.calls.settle(task)
         complain_swallowed(task)
     if result is None:
         task.targets = node.targets
@@ -195,10 +206,16 @@ async def aexecute(task: Task, off_loop: OffLoop | None = None) -> None:
     try:
         acall = node.acall
         result = await acall(task) if acall is not None else node.call(task)  # type: ignore[misc]
-    except ParentCommand as command:
-        result = commands_of(command)
+    except BaseException as error:
+        if task.calls is not None:
+            await task.calls.aclose(task, error)
+        if not isinstance(error, ParentCommand) or not task.takes_commands:
+            raise
+        result = commands_of(error)
         task.swallowed = None
     if task.swallowed is not None:
+        if task.calls is not None:
+            await task.calls.asettle(task)
         complain_swallowed(task)
     node.take(task, result)
     if task.written is not None:
@@ -236,6 +253,8 @@ def commands_of(raised: ParentCommand) -> Any:
 def complain_swallowed(task: Task) -> None:
     """A pause that never left the node: a bare `except` or `return_exceptions=True` caught it."""
     swallowed, task.swallowed = task.swallowed, None
+    if not isinstance(swallowed, BaseException):
+        return
     raise RuntimeError(
         f"Node {task.node.name!r} of graph {task.node.plan.graph_name!r} swallowed a pause ({type(swallowed).__name__}): it "
         "asked with interrupt() and went on without an answer. Do not catch BaseException around interrupt() or a nested "

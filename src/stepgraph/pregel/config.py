@@ -109,7 +109,7 @@ def task_config(task: Task) -> dict[str, Any]:
         CONFIG_KEY_CHECKPOINTER: scope.saver,
         CONFIG_KEY_SEND: task.send,
         CONFIG_KEY_READ: task.read,
-        CONFIG_KEY_CHECKPOINT_MAP: {**level.parents, machine.namespace: machine.checkpoint_id},
+        CONFIG_KEY_CHECKPOINT_MAP: task.checkpoint_map,
         CONFIG_KEY_CHECKPOINT_ID: None,
         CONFIG_KEY_CHECKPOINT_NS: namespace,
     }

@@ -24,6 +24,14 @@ class Describing:
         return {name: PregelNode.of(node) for name, node in self.plan.nodes.items() if name != "__input__"}
 
     @property
+    def node_error_handler_map(self) -> Mapping[str, str]:
+        """Node to the hidden node that handles its failures."""
+        policies = [(name, node.policy) for name, node in self.plan.nodes.items()]
+        return {
+            name: policy.error_handler.name for name, policy in policies if policy and policy.error_handler is not None
+        }
+
+    @property
     def trigger_to_nodes(self) -> Mapping[str, Sequence[str]]:
         """Channel to the nodes that a write to it can make run."""
         return {channel: [node.name for node in nodes] for channel, nodes in self.plan.triggers.items()}

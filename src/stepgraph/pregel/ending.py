@@ -36,6 +36,8 @@ def close_failed(machine: Machine) -> None:
     ledger = machine.ledger
     if ledger is None:
         return
+    if machine.tasks:
+        ledger.release(machine.tasks)
     if ledger.at_exit:
         ledger.flush()
     if machine.parent is not None:

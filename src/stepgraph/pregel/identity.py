@@ -25,6 +25,22 @@ def task_id(checkpoint_id: str, namespace: str, step: int, name: str, path: str)
     return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
 
 
+def call_id(caller: str, attempt: int, number: int, name: str) -> str:
+    """The id of a task call: its first 96 bits say the place of the call, the last 32 which task is called there."""
+    place = blake2b(f"{caller}\0call\0{attempt}\0{number}".encode(), digest_size=12).hexdigest()
+    return f"{place[:8]}-{place[8:12]}-{place[12:16]}-{place[16:20]}-{place[20:]}{name_digest(name)}"
+
+
+def call_place(id: str) -> str:
+    """What ids of different tasks that are called at the same place have in common."""
+    return id[:28]
+
+
+def name_digest(name: str) -> str:
+    """The part of a call's id that its task's name gives."""
+    return blake2b(name.encode(), digest_size=4).hexdigest()
+
+
 def interrupt_id(task: str, index: int) -> str:
     """The id of the `index`-th question that a task asks."""
     return digest(f"{task}\0interrupt\0{index}")

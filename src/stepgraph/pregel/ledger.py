@@ -30,7 +30,13 @@ Version = str | int | float
 
 
 class RecorderPort:
-    """What the ledger needs of a recorder; see `pregel/recorder.py`."""
+    """What the ledger needs of a recorder; see `pregel/drivers/recorder.py`.
+
+    `holds` says that finished tasks' writes may wait for their superstep: nothing but an error, which the machine is
+    told of, can come between.
+    """
+
+    holds = False
 
     def step(self, namespace: str, changes: StepChanges, metadata: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -54,12 +60,14 @@ class Ledger:
         "head",
         "held",
         "held_writes",
+        "holds",
         "last_metadata",
         "live",
         "metadata",
         "namespace",
         "new_id",
         "next_version",
+        "pending",
         "previous",
         "recorder",
         "returned",
@@ -82,6 +90,7 @@ class Ledger:
         self.stamp = scope.stamp
         self.next_version = next_version
         self.at_exit = scope.durability == "exit"
+        self.holds = recorder.holds or self.at_exit
         self.run_id = scope.run_id
         self.metadata: dict[str, Any] = {"parents": machine.level.parents, **scope.metadata}
         self.versions: dict[str, Version] = {}
@@ -91,6 +100,7 @@ class Ledger:
         self.previous: str | None = None
         self.last_metadata: dict[str, Any] = {}
         self.carried: dict[str, Any] = {}
+        self.pending: Mapping[str, Sequence[tuple[str, Any]]] | None = None
         self.stored: str | None = None
         self.tip: Any = MISSING
         self.held: StepChanges | None = None
@@ -174,7 +184,7 @@ class Ledger:
         if changed_objects:
             changed += [name for name in changed_objects if name not in values]
         self.live = live
-        writes = () if self.at_exit else self._unstored_writes(machine, tasks)
+        writes = self._unstored_writes(machine, tasks)
         if self.returned is not None:
             self._note_returned(tasks)
         self._put(machine, self.source, values, changed, seen, [*folded, *live], writes)
@@ -198,16 +208,21 @@ class Ledger:
         return seen
 
     def _unstored_writes(self, machine: Machine, tasks: Sequence[Task]) -> tuple[Any, ...]:
-        """Writes that go with the step: of a lone task, whose result needs no record of its own, and of an update."""
-        if machine.alone:
-            task = tasks[0]
-            if task.saved:
-                return ()
+        """Writes that go with the step, because nothing can come between: of a lone task, and where the recorder holds."""
+        unsaved = [task for task in tasks if not task.saved]
+        for task in unsaved:
             task.saved = True
-            return ((task.id, task.path_text, wire_writes(task)),)
-        if self.source == "update":
-            return tuple([(task.id, task.path_text, wire_writes(task)) for task in tasks])
-        return ()
+        if self.at_exit or not (machine.alone or self.holds or self.source == "update"):
+            return ()
+        return tuple([(task.id, task.path_text, wire_writes(task)) for task in unsaved])
+
+    def release(self, tasks: Sequence[Task]) -> None:
+        """The superstep will not be committed now: store what its finished tasks wrote."""
+        if self.holds:
+            for task in tasks:
+                if task.finished and not task.saved:
+                    task.saved = True
+                    self.write(task, wire_writes(task))
 
     def _stored_values(
         self, machine: Machine, folded: dict[str, Any], changed_objects: set[str] | None

@@ -257,9 +257,11 @@ class Machine:
 
     def done(self, task: Task) -> None:
         """A task finished; called from whatever thread ran it."""
-        if self.ledger is not None and not self.alone and not task.saved:
+        task.finished = True
+        ledger = self.ledger
+        if ledger is not None and not (self.alone or ledger.holds or task.saved):
             task.saved = True
-            self.ledger.write(task, task.pairs())
+            ledger.write(task, task.pairs())
         if self.sink is not None and not task.node.hidden:
             self.sink.task_done(task)
 
@@ -549,6 +551,8 @@ class Machine:
         return False
 
     def _stop_early(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        if self.ledger is not None:
+            self.ledger.release(tasks)
         if self.handing_up:
             self.status = "handed_up"
             self.commands = [command for task in tasks for command in task.commands or ()]

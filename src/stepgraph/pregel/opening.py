@@ -243,7 +243,7 @@ def open_child(
     machine.store = graph.store or above.store
     machine.child_sink = joined(sink if subgraphs else None, inherited)
     if scope.saver is not None:
-        level.parents = {**above.level.parents, above.namespace: above.checkpoint_id}
+        level.parents = parent.checkpoint_map
         attach_ledger(machine)
     return machine
 

@@ -566,7 +566,14 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         return self
 
     def clear_cache(self, nodes: Sequence[str] | None = None) -> None:
-        """Forget cached results of these nodes, or of all."""
+        """Forget cached results of nodes, also of those in graphs inside that use this graph's cache.
+
+        Args:
+            nodes: Which nodes; left out, all.
+
+        Raises:
+            ValueError: The graph has no node of that name.
+        """
         if self.cache is not None:
             self.cache.clear(self._cache_namespaces(nodes))
 
@@ -576,10 +583,9 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
             await self.cache.aclear(self._cache_namespaces(nodes))
 
     def _cache_namespaces(self, nodes: Sequence[str] | None) -> list[tuple[str, ...]]:
-        from stepgraph.pregel.caching import cache_namespace
+        from stepgraph.pregel.caching import cache_namespaces
 
-        chosen = self.plan.nodes if nodes is None else nodes
-        return [cache_namespace(self.plan.nodes[name]) for name in chosen if name in self.plan.nodes]
+        return cache_namespaces(self.plan, nodes)
 
     def __repr__(self) -> str:
         return (

@@ -140,7 +140,6 @@ class Level:
         "output_channels",
         "parents",
         "persistent",
-        "previous",
         "sink",
     )
 
@@ -155,7 +154,6 @@ class Level:
         self.count = 0
         self.config: Mapping[str, Any] | None = None
         self.limit: int | None = None
-        self.previous: Any = None
 
     def place(self, parent: Task) -> str:
         """The namespace of a graph that `parent` calls: the task's, a number for a further call, ids cut if it persists."""

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.pregel.identity import child_namespace, task_id
 from stepgraph.pregel.results import add_writes, wire_writes
-from stepgraph.values.names import PULL, PUSH
+from stepgraph.values.names import PREVIOUS, PULL, PUSH
 
 if TYPE_CHECKING:
+    from stepgraph.pregel.calls import Calls
     from stepgraph.pregel.ledger import Ledger
     from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.plan import NodePlan
@@ -42,15 +43,17 @@ class Task:
     error: BaseException | None = None
     restored = False
     saved = False
+    finished = False
     ended_children: list[Ledger] | None = None
     cached = False
     attempt = 1
     first_attempt_time: float | None = None
     interrupt_count = 0
     child_count = 0
-    call_count = 0
+    calls: Calls | None = None
     answers: list[Any] | None = None
-    swallowed: BaseException | None = None
+    swallowed: BaseException | Calls | None = None
+    takes_commands = True
     timeout: Any = None
     triggers_override: tuple[str, ...] | None = None
     call_path: tuple[Any, ...] | None = None
@@ -131,7 +134,13 @@ class Task:
     @property
     def previous(self) -> Any:
         """What an entrypoint saved in its last run."""
-        return self.machine.level.previous
+        return self.machine.state.get(PREVIOUS)
+
+    @property
+    def checkpoint_map(self) -> dict[str, str]:
+        """Namespace to checkpoint id, for a graph that this task starts."""
+        machine = self.machine
+        return {**machine.level.parents, machine.namespace: machine.checkpoint_id}
 
     def send(self, pairs: Pairs) -> None:
         """Write to channels from inside the node, beside what it returns."""
@@ -164,8 +173,8 @@ class Task:
         """Forget what an attempt wrote, before the next attempt."""
         self.updates, self.targets, self.sends = (), (), None
         self.folded = self.commands = None
-        self.interrupt_count = self.child_count = self.call_count = 0
-        self.swallowed = self.written = self.ended_children = None
+        self.interrupt_count = self.child_count = 0
+        self.swallowed = self.written = self.ended_children = self.calls = None
         self._config = self._runtime = None
 
     def __repr__(self) -> str:

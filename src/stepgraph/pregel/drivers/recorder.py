@@ -75,6 +75,8 @@ class Recorder(RecorderPort):
 class InlineRecorder(Recorder):
     """A saver of ours that never waits: called directly."""
 
+    holds = True
+
     def __init__(self, saver: Any, thread_id: Any) -> None:
         super().__init__(saver, thread_id)
         self._known: dict[str, dict[str, Any]] = {}

@@ -156,6 +156,8 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
     if pending:
         targets = [namespace for namespace in scope.checkpoint_map if namespace]
         on_path = {task.id for task in tasks if any(ns.startswith(task.namespace) for ns in targets)}
+        if machine.ledger is not None:
+            machine.ledger.pending = pending
         apply_pending(machine, tasks, {k: v for k, v in pending.items() if k not in on_path}, scope.rewind)
     return machine.begin_restored(tasks)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.pregel.commit import fold_pairs
 from stepgraph.pregel.handling import Pending, adopt, stored_handling
 from stepgraph.pregel.identity import without_task_ids
-from stepgraph.pregel.ledger import Ledger
+from stepgraph.pregel.ledger import Ledger, RecorderPort
 from stepgraph.pregel.machine import Machine
 from stepgraph.pregel.programs.trampoline import Program, request
 from stepgraph.pregel.restore import (
@@ -42,7 +42,7 @@ def reading_machine(graph: Any, configurable: Mapping[str, Any], saver: Any, new
     scope.thread_id = configurable.get("thread_id")
     scope.quiet_unknown = True
     machine = Machine(graph.plan, scope, Level(configurable.get("checkpoint_ns") or ""))
-    machine.ledger = Ledger(machine, None, None)  # type: ignore[arg-type]
+    machine.ledger = Ledger(machine, RecorderPort(), None)
     return machine
 
 
@@ -139,7 +139,7 @@ def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Pro
     state = machine.state
     if apply and finished:
         finished.sort(key=lambda task: task.path_text)
-        folded = fold_pairs(machine, finished)
+        folded = _folded(machine, finished)
         shown_state = {**state, **folded}
         state = {k: shown_state[k] for k in machine.plan.fields if k in shown_state}
     metadata: dict[str, Any] = {k: v for k, v in (loaded.metadata or {}).items() if not k.startswith("__")}
@@ -154,6 +154,17 @@ def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Pro
         tuple(shown),
         tuple(i for task in shown for i in task.interrupts),
     )
+
+
+def _folded(machine: Machine, finished: Sequence[Task]) -> dict[str, Any]:
+    """What finished tasks' pending writes make of the state; nothing where a reducer refuses them.
+
+    Such a run has failed with that refusal; its thread must stay readable.
+    """
+    try:
+        return fold_pairs(machine, finished)
+    except Exception:
+        return {}
 
 
 def _config(configurable: Mapping[str, Any], parents: Mapping[str, str]) -> Any:
