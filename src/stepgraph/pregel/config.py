@@ -6,6 +6,7 @@ A person's config is a `RunnableConfig`: `tags`, `metadata`, `callbacks`, `recur
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from stepgraph.values.names import (
 if TYPE_CHECKING:
     from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.task import Task
-    from stepgraph.values.runtime import Runtime
+    from stepgraph.values.runtime import RunControl, Runtime
 
 Config = Mapping[str, Any]
 
@@ -129,6 +130,8 @@ def task_runtime(task: Task) -> Runtime[Any]:
 
     machine = task.machine
     scope = machine.scope
+    if task.first_attempt_time is None and scope.clock is not None:
+        task.first_attempt_time = scope.clock.time()
     return Runtime(
         context=machine.context,
         store=machine.store,
@@ -144,8 +147,33 @@ def task_runtime(task: Task) -> Runtime[Any]:
             node_attempt=task.attempt,
             node_first_attempt_time=task.first_attempt_time,
         ),
-        control=scope.control,
+        control=control_of(machine),
     )
+
+
+def control_of(machine: Machine) -> RunControl:
+    """The control of a run; made when a node first asks for it, from then on the run looks whether it should stop."""
+    scope = machine.scope
+    if scope.control is None:
+        with _MAKING_CONTROL:
+            if scope.control is None:
+                _give_control(machine)
+    control: RunControl = scope.control
+    return control
+
+
+def _give_control(machine: Machine) -> None:
+    from stepgraph.values.runtime import RunControl
+
+    control = RunControl()
+    level: Machine | None = machine
+    while level is not None:
+        level.stops = True
+        level.scope.control = control
+        level = None if level.parent is None else level.parent.machine
+
+
+_MAKING_CONTROL = threading.Lock()
 
 
 def writer_of(task: Task) -> Any:

@@ -565,7 +565,7 @@ class Machine:
             self.shown_state = {key: shown[key] for key in self.plan.fields if key in shown}
             if not self.output_keys.isdisjoint(folded):
                 self.produced = True
-                if self.sink is not None:
+                if self.sink is not None and self.status == "paused":
                     self.sink.values(self, self.output())
         return ()
 

@@ -15,13 +15,12 @@ from stepgraph.pregel.call import execute
 from stepgraph.pregel.drivers.guard import AttemptGivenUpError
 from stepgraph.pregel.drivers.limits import run_limited
 from stepgraph.pregel.drivers.slots import RunSlot, node_slots
-from stepgraph.pregel.drivers.sync import explain_failure, loop_host
+from stepgraph.pregel.drivers.sync import as_failure, explain_failure, is_stopping, loop_host
 from stepgraph.pregel.handling import begin_handling, finish_handling, has_handler
 from stepgraph.pregel.policies import limits_of, seconds_before_retry
 from stepgraph.pregel.task import CURRENT
 
 if TYPE_CHECKING:
-    from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.task import Task
 
 
@@ -108,20 +107,13 @@ def run_attempts(task: Task) -> None:
             )
             if wait is None:
                 raise
+        except BaseException as error:
+            raise as_failure(task, error)  # noqa: B904 - it is the cause already, or the same
         task.reset()
         task.attempt += 1
         clock.sleep(wait, lambda: is_stopping(task.machine))
         if is_stopping(task.machine):
             raise AttemptGivenUpError
-
-
-def is_stopping(machine: Machine | None) -> bool:
-    """Whether this level of a run, or one above it, has failed or was cancelled."""
-    while machine is not None:
-        if machine.stop_requested:
-            return True
-        machine = None if machine.parent is None else machine.parent.machine
-    return False
 
 
 def _attempt(task: Task) -> None:

@@ -17,6 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import NodeTimeoutError
+from stepgraph.pregel.config import control_of
 from stepgraph.pregel.machine import Machine
 from stepgraph.pregel.policies import overdue, seconds_left
 from stepgraph.stream.sink import Event, Sink, joined
@@ -142,9 +143,11 @@ class _Guarded:
 def guarded(task: Task, guard: Guard) -> Task:
     """A twin of a task that runs behind a guard."""
     machine = task.machine
+    control_of(machine)
     twin = Machine.__new__(Machine)
     for name in Machine.__slots__:
-        setattr(twin, name, getattr(machine, name))
+        if hasattr(machine, name):
+            setattr(twin, name, getattr(machine, name))
     twin.guard = guard
     twin.sink = None if machine.sink is None else GuardedSink(guard, machine.sink)
     twin.child_sink = GuardedSink(guard, machine.child_sink)

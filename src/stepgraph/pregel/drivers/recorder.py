@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.base import BaseCheckpointSaver
+from stepgraph.checkpoint.ids import timestamp_of
 from stepgraph.checkpoint.step_saver import StepSaver
 from stepgraph.pregel.drivers.writer import LoopWriter, OrderedWriter
 from stepgraph.pregel.ledger import RecorderPort
@@ -152,7 +153,7 @@ class PlainRecorder(Recorder):
             values.update(changes.values)
             checkpoint = {
                 "v": 4,
-                "ts": changes.ts,
+                "ts": changes.ts or timestamp_of(changes.id),
                 "id": changes.id,
                 "channel_values": values,
                 "channel_versions": {**known["channel_versions"], **changes.versions},

@@ -12,7 +12,7 @@ from contextvars import copy_context
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.errors import GraphDrained, GraphInterrupt, ParentCommand
+from stepgraph.errors import GraphDrained, GraphInterrupt, NodeCancelledError, ParentCommand
 from stepgraph.pregel.call import aexecute, execute, unwrapped
 from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
 from stepgraph.pregel.ending import close, close_failed, outcome
@@ -53,7 +53,7 @@ def run_task(task: Task) -> None:
 def settle_error(task: Task, error: BaseException) -> None:
     """A pause, a hand-over or a drain goes to the machine; anything else fails the run."""
     machine = task.machine
-    raised = unwrapped(error)
+    raised = as_failure(task, unwrapped(error))
     if isinstance(raised, GraphInterrupt):
         machine.paused(task, tuple(raised.args[0]) if raised.args else ())
     elif isinstance(raised, ParentCommand):
@@ -67,6 +67,24 @@ def settle_error(task: Task, error: BaseException) -> None:
             explain_failure(task, raised)
             machine.failed(task, raised)
         raise raised
+
+
+def as_failure(task: Task, raised: BaseException) -> BaseException:
+    """A node that raises `CancelledError` although nobody stops its run has failed; anything else is what it is."""
+    if isinstance(raised, Exception) or type(raised).__name__ != "CancelledError" or is_stopping(task.machine):
+        return raised
+    failure = NodeCancelledError(task.node.name)
+    failure.__cause__ = raised
+    return failure
+
+
+def is_stopping(machine: Machine | None) -> bool:
+    """Whether this level of a run, or one above it, has failed or was cancelled."""
+    while machine is not None:
+        if machine.stop_requested:
+            return True
+        machine = None if machine.parent is None else machine.parent.machine
+    return False
 
 
 def explain_failure(task: Task, error: BaseException) -> None:

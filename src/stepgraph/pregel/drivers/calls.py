@@ -1,0 +1,301 @@
+"""Starting calls of `@task` functions and waiting for them, on threads; `calls_aio.py` does it on an event loop.
+
+Theory of operation. Who calls decides what is answered: code of an async node, on its event loop, gets an `asyncio.Future`;
+any other code gets a `TaskFuture`, a `concurrent.futures.Future` that can be awaited too. What is called decides where it
+runs: a synchronous function on a pool thread, an async one on the run's event loop. A call starts at once. When its caller
+ends, its calls are waited for; when the caller fails, those that did not start are dropped and coroutines are cancelled.
+
+One caller has at most `MAX_THREADS` calls on threads at a time; the others wait in a queue, and a thread that ends one
+call takes the next. With `max_concurrency`, each call takes a slot of the run, and its caller lends its own meanwhile.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stepgraph.errors import GraphBubbleUp
+from stepgraph.pregel.call import execute, unwrapped
+from stepgraph.pregel.calls import (
+    Calls,
+    CallTask,
+    begin_call,
+    bubbled,
+    call_done,
+    call_failed,
+    report_uncollected,
+)
+from stepgraph.pregel.drivers.attempts import is_stopping
+from stepgraph.pregel.drivers.pool import POOL
+from stepgraph.pregel.drivers.sync import explain_failure, loop_host
+from stepgraph.pregel.task import Task, current_task
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from stepgraph.pregel.plan import NodePlan
+
+T = TypeVar("T")
+
+MAX_THREADS = 64
+"""How many calls of one caller are on threads at a time."""
+
+
+class TaskFuture(Future[T]):
+    """The result of a call, now or later. `result()` waits for it, `await` too.
+
+    `collected` tells whether somebody looked.
+    """
+
+    collected = False
+
+    def result(self, timeout: float | None = None) -> T:
+        """What the task returned; raises what it raised, and `TimeoutError` if it takes longer than `timeout` seconds."""
+        self.collected = True
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """What the task raised, or None."""
+        self.collected = True
+        return super().exception(timeout)
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        from asyncio import wrap_future
+
+        return wrap_future(self).__await__()
+
+    def wait(self) -> None:
+        """Wait until the call has ended, however; this is not looking at it."""
+        if not self.done():
+            ended = threading.Event()
+            self.add_done_callback(lambda _: ended.set())
+            ended.wait()
+
+
+def start_call(node: NodePlan, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Call a task from the running node, and answer its future.
+
+    Raises:
+        RuntimeError: No node is running here, or its run is being stopped.
+        TaskOrderError: A resumed caller makes its calls in another order than before.
+    """
+    caller = current_task()
+    if caller is None:
+        raise RuntimeError(
+            f"Called task {node.name!r} outside of a graph's run: call it inside an @entrypoint or a node, or in code that one "
+            f"calls. To run the function alone, call {node.name}.func(...). In a thread of your own, copy the context: "
+            "contextvars.copy_context().run(...)."
+        )
+    calls: RunningCalls = caller.__dict__.setdefault("calls", None) or _new_calls(caller)
+    if _on_its_loop(caller):
+        from stepgraph.pregel.drivers.calls_aio import start_on_loop
+
+        return start_on_loop(begin_call(calls, caller, node, arguments, named), calls)
+    call = begin_call(calls, caller, node, arguments, named)
+    call.future = future = TaskFuture[Any]()
+    if call.restored:
+        future.set_result(call.result)
+    elif node.is_async:
+        from stepgraph.pregel.drivers.calls_aio import start_on_host
+
+        start_on_host(call, future, loop_host(call.machine))
+    else:
+        calls.on_thread(call, future)
+    return future
+
+
+def _new_calls(caller: Task) -> RunningCalls:
+    with _MAKING:
+        if caller.calls is None:
+            caller.calls = RunningCalls()
+        return caller.calls  # type: ignore[return-value]
+
+
+_MAKING = threading.Lock()
+
+
+def _on_its_loop(caller: Task) -> bool:
+    """Whether the calling code is a coroutine of the caller, and not a synchronous node below somebody's event loop."""
+    node = caller.node
+    asyncio = sys.modules.get("asyncio")
+    if node.acall is None or asyncio is None:
+        return False
+    loop = asyncio._get_running_loop()
+    if loop is None:
+        return False
+    host = caller.machine.scope.loop_host
+    return node.call is None or (host is not None and host.owns(loop))
+
+
+class RunningCalls(Calls):
+    """The calls of one caller, with what starts them and waits for them."""
+
+    __slots__ = ("_lock", "_queue", "_threads")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._queue: deque[Callable[[], None]] = deque()
+        self._threads = 0
+
+    def on_thread(self, call: CallTask, future: TaskFuture[Any]) -> None:
+        """Run a call on a pool thread, at once or when one of this caller's threads is free."""
+        lend_slot(call)
+        context = copy_context()
+
+        def job() -> None:
+            try:
+                if future.set_running_or_notify_cancel():
+                    _run(call, future, context)
+            finally:
+                regain_slot(call)
+
+        with self._lock:
+            waits = self._threads >= MAX_THREADS
+            if waits:
+                self._queue.append(job)
+            else:
+                self._threads += 1
+        if not waits:
+            POOL.submit(lambda: self._work(job))
+
+    def _work(self, job: Callable[[], None]) -> None:
+        while True:
+            job()
+            with self._lock:
+                if not self._queue:
+                    self._threads -= 1
+                    return
+                job = self._queue.popleft()
+
+    def settle(self, task: Task) -> None:
+        for call in self._each():
+            call.future.wait()
+        self.conclude(task)
+
+    def close(self, task: Task, error: BaseException) -> None:
+        if not isinstance(error, GraphBubbleUp):
+            self.drop()
+        for call in self._each():
+            call.future.wait()
+        instead = bubbled(self, unwrapped(error))
+        if instead is not None and instead is not error:
+            raise instead
+
+    def _each(self) -> Any:
+        """Every call, those too that are made while others are waited for."""
+        number = 0
+        while number < len(self.children):
+            yield self.children[number]
+            number += 1
+
+    def drop(self) -> None:
+        """Start nothing more, and cancel what can be."""
+        for call in self.children:
+            if call.future is not None:
+                call.future.cancel()
+            if call.handle is not None:
+                call.cancelled = True
+                _cancel_from_afar(call.handle)
+
+    def conclude(self, task: Task) -> None:
+        """All calls of a caller that returned have ended: raise what they hand up, warn of what nobody looked at."""
+        bubble = bubbled(self, None)
+        if bubble is not None:
+            raise bubble
+        if task.swallowed is self:
+            task.swallowed = None
+        unseen = [call for call in self.children if isinstance(call.error, Exception) and not _was_seen(call)]
+        if unseen:
+            report_uncollected(task, unseen)
+
+
+def _was_seen(call: CallTask) -> bool:
+    if call.future is not None and call.future.collected:
+        return True
+    handle = call.handle
+    if handle is None or call.future is not None:
+        return False
+    return handle.cancelled() or not handle._log_traceback
+
+
+def _cancel_from_afar(handle: Any) -> None:
+    try:
+        handle.get_loop().call_soon_threadsafe(handle.cancel)
+    except RuntimeError:
+        return  # its event loop is closed, and the handle with it
+
+
+def _run(call: CallTask, future: TaskFuture[Any], context: Any) -> None:
+    """The body of a call on a thread: run it, store what came out, then tell whoever waits."""
+    try:
+        result = _perform(call, context)
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+def _perform(call: CallTask, context: Any) -> Any:
+    machine = call.machine
+    scope = machine.scope
+    try:
+        if is_stopping(machine):
+            raise CancelledError
+        if needs_policies(call):
+            from stepgraph.pregel.drivers.attempts import attempt_sync
+
+            context.run(attempt_sync, call)
+        else:
+            context.run(execute, call)
+    except BaseException as error:
+        raised = unwrapped(error)
+        if isinstance(raised, Exception):
+            explain_failure(call, raised)
+        call_failed(call, raised)
+        raise raised from raised.__cause__
+    call_done(call)
+    recorder = machine.recorder
+    if recorder is not None and recorder.waits:
+        recorder.between_steps()
+    return call.result
+
+
+def needs_policies(call: CallTask) -> bool:
+    """Whether more than the bare function has to run."""
+    scope = call.machine.scope
+    return (
+        call.node.policy is not None
+        or call.timeout is not None
+        or scope.observer is not None
+        or scope.slots is not None
+    )
+
+
+def lend_slot(call: CallTask) -> None:
+    """A caller that has calls at work holds no slot of the run."""
+    slot = holder_of_slot(call)
+    if slot is not None:
+        call.lent = slot
+        slot.lend()
+
+
+def regain_slot(call: CallTask) -> None:
+    """A call has ended; after the last one its caller holds a slot again."""
+    if call.lent is not None:
+        call.lent.regain_at_once()
+
+
+def holder_of_slot(call: CallTask) -> Any:
+    """The slot of the nearest task above a call that holds one."""
+    if call.machine.scope.slots is None:
+        return None
+    above: Task | None = call.caller
+    while above is not None and above.run_slot is None:
+        above = above.above
+    return None if above is None else above.run_slot
