@@ -12,7 +12,7 @@ from collections.abc import Callable
 from threading import Lock
 from time import time_ns
 
-__all__ = ("checkpoint_id_source", "next_checkpoint_id", "unix_time_of")
+__all__ = ("checkpoint_id_source", "next_checkpoint_id", "timestamp_of", "unix_time_of")
 
 _TICKS_TO_1970 = 0x01B21DD213814000
 """Ticks of 100 nanoseconds from the start of the calendar that UUIDs count in (1582-10-15) to 1970."""
@@ -54,23 +54,44 @@ def checkpoint_id_source() -> Callable[[], str]:
     return next_checkpoint_id
 
 
+def _ticks_of(checkpoint_id: str) -> int | None:
+    """Ticks of 100 nanoseconds since 1970; `None` for an id that is not a UUIDv6."""
+    parts = checkpoint_id.split("-")
+    if len(parts) != 5 or len(checkpoint_id) != 36 or parts[2][:1] != "6":
+        return None
+    try:
+        return int(parts[0] + parts[1] + parts[2][1:], 16) - _TICKS_TO_1970
+    except ValueError:
+        return None
+
+
 def unix_time_of(checkpoint_id: str) -> float | None:
     """When an id was made, in seconds since 1970; `None` for an id that is not a UUIDv6.
 
     Example:
         >>> unix_time_of("1f1ed069-861a-6e2e-bffe-ad38f80b9071")
-        1796074800.7321392
+        1796074800.7321134
         >>> unix_time_of("step-1") is None
         True
     """
-    parts = checkpoint_id.split("-")
-    if len(parts) != 5 or len(checkpoint_id) != 36 or parts[2][:1] != "6":
-        return None
-    try:
-        ticks = int(parts[0] + parts[1] + parts[2][1:], 16)
-    except ValueError:
-        return None
-    return (ticks - _TICKS_TO_1970) / 10_000_000
+    ticks = _ticks_of(checkpoint_id)
+    return None if ticks is None else ticks / 10_000_000
+
+
+def timestamp_of(checkpoint_id: str) -> str:
+    """When an id was made, as ISO 8601 in UTC; empty for an id that is not a UUIDv6.
+
+    Example:
+        >>> timestamp_of("1f1ed069-861a-6e2e-bffe-ad38f80b9071")
+        '2026-11-30T21:40:00.732113+00:00'
+    """
+    ticks = _ticks_of(checkpoint_id)
+    if ticks is None:
+        return ""
+    from datetime import datetime, timedelta, timezone
+
+    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return (epoch + timedelta(microseconds=ticks // 10)).isoformat(timespec="microseconds")
 
 
 def _after_fork_in_child() -> None:

@@ -326,7 +326,7 @@ class InMemorySaver(StepSaver):
             for key, history in list_(self._histories.items()):
                 if key[0] not in threads or (namespaces is not None and key[1] not in namespaces):
                     continue
-                ids = [(i, Record(history.rows[i].record).ts) for i in history.newest_first()]
+                ids = [(i, Record(history.rows[i].record).made_at(i)) for i in history.newest_first()]
                 self._drop(key, history, doomed_of(ids, strategy, before))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:

@@ -328,7 +328,7 @@ def to_tuple(key: Key, loaded: Loaded, metadata: Any) -> CheckpointTuple:
     checkpoint: Checkpoint = {
         "v": LATEST_VERSION,
         "id": row.id,
-        "ts": loaded.record.ts,
+        "ts": loaded.record.made_at(row.id),
         "channel_values": loaded.values,
         "channel_versions": {k: v for k, v in versions.items() if v is not None},
         "versions_seen": {node: dict(seen) for node, seen in frame.seen.items()},

@@ -15,7 +15,7 @@ Rules of this file: pure; starting and waiting are the drivers' part (`drivers/c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,8 @@ class CallTask(Task):
     """One call of a task function; `input` is its arguments, `caller` the task that made it.
 
     `bubble` is what ended it where that was no failure: a pause, a drain, or a graph below that handed control up, which
-    passes the call and reaches its caller. `future` and `handle` are the drivers'.
+    passes the call and reaches its caller. `future`, `handle` and `lent` are
+    the drivers'.
     """
 
     result: Any = None
@@ -49,6 +50,7 @@ class CallTask(Task):
     takes_commands = False
     future: Any = None
     handle: Any = None
+    lent: Any = None
 
     def __init__(self, caller: Task, node: NodePlan, input: tuple[tuple[Any, ...], dict[str, Any]], number: int) -> None:
         super().__init__(caller.machine, node, input)
@@ -86,6 +88,15 @@ class CallTask(Task):
     @property
     def previous(self) -> Any:
         return None
+
+    @property
+    def above(self) -> Task | None:
+        return self.caller
+
+    @property
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        given: tuple[tuple[Any, ...], dict[str, Any]] = self.input
+        return given
 
 
 class Calls:
@@ -244,40 +255,29 @@ def call_failed(call: CallTask, error: BaseException) -> None:
         call_ended(call)
 
 
-def bubbled(calls: Calls, error: BaseException | None) -> BaseException | None:
+def bubbled(calls: Sequence[CallTask], error: BaseException | None) -> BaseException | None:
     """What a caller must raise once all its calls have ended.
 
     A question that a call asks pauses its caller, whatever became of the call's future; all questions are asked at once.
 
     Args:
-        calls: The calls of the caller.
-        error: What the caller itself raised.
+        calls: The caller's calls.
+        error: What the caller itself raised, if it did.
     """
     if error is not None and not isinstance(error, GraphBubbleUp):
         return error
+    bubbles = [call.bubble for call in calls if call.bubble is not None]
+    if error is not None:
+        bubbles.append(error)
     asked: dict[str, Any] = {}
-    handed_up: GraphBubbleUp | None = None
-    for bubble in (*[call.bubble for call in calls.children], error):
-        if isinstance(bubble, GraphInterrupt):
-            asked.update((question.id, question) for question in (bubble.args[0] if bubble.args else ()))
-        elif handed_up is None:
-            handed_up = bubble
-    if handed_up is not None or not asked:
-        return handed_up if handed_up is not None else error or next(_pauses(calls), None)
-    if isinstance(error, GraphInterrupt) and error.args and len(error.args[0]) == len(asked):
-        return error
-    return GraphInterrupt(tuple(asked.values()))
-
-
-def _pauses(calls: Calls) -> Iterator[GraphBubbleUp]:
-    return (call.bubble for call in calls.children if call.bubble is not None)
-
-
-def uncollected(calls: Calls, was_looked_at: Callable[[CallTask], bool]) -> list[CallTask]:
-    """Calls that failed, and whose caller never looked."""
-    return [
-        call for call in calls.children if isinstance(call.error, Exception) and not was_looked_at(call)
-    ]
+    for bubble in bubbles:
+        if not isinstance(bubble, GraphInterrupt):
+            return bubble
+        asked.update((question.id, question) for question in (bubble.args[0] if bubble.args else ()))
+    for bubble in bubbles:
+        if len(bubble.args[0] if bubble.args else ()) == len(asked):
+            return bubble
+    return GraphInterrupt(tuple(asked.values())) if bubbles else None
 
 
 def report_uncollected(caller: Task, failed: Sequence[CallTask]) -> None:

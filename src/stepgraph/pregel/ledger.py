@@ -74,7 +74,6 @@ class Ledger:
         "run_id",
         "seen",
         "source",
-        "stamp",
         "stored",
         "tip",
         "versions",
@@ -87,7 +86,6 @@ class Ledger:
         self.recorder = recorder
         self.namespace = machine.namespace
         self.new_id = scope.new_id
-        self.stamp = scope.stamp
         self.next_version = next_version
         self.at_exit = scope.durability == "exit"
         self.holds = recorder.holds or self.at_exit
@@ -322,7 +320,7 @@ class Ledger:
         changes = StepChanges(
             id=head,
             parent_id=self.stored,
-            ts=self.stamp(),
+            ts="",
             values=values,
             versions=stored_versions,
             seen=seen,
@@ -363,7 +361,7 @@ class Ledger:
             held.values.update(changes.values)
             held.versions.update(changes.versions)
             held.seen.update(changes.seen)
-            held.id, held.ts, held.updated = changes.id, changes.ts, changes.updated
+            held.id, held.updated = changes.id, changes.updated
         else:
             self.held = changes
         if self.held_writes:

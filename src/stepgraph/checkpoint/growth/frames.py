@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ormsgpack import packb, unpackb
 
+from stepgraph.checkpoint.ids import timestamp_of
+
 if TYPE_CHECKING:
     from stepgraph.checkpoint.changes import StepChanges, Version
 
@@ -143,6 +145,10 @@ class Record:
         self.complete = len(parts) == 4
         self.size = len(data)
         self._parts = parts
+
+    def made_at(self, own: str) -> str:
+        """When the checkpoint was made: as recorded, else as its id says."""
+        return self.ts or timestamp_of(own)
 
     def apply(self, frame: Frame, own: str, parent: str | None) -> None:
         """Bring the parent's frame (an empty one, for a complete record) to this checkpoint.

@@ -38,6 +38,9 @@ class InvalidModuleError(Exception):
         super().__init__(message)
 
 
+_INT_RANGE = 1 << 63
+
+
 class JsonPlusSerializer(SerializerProtocol):
     """Turns values into bytes and back: exact types, and safe to read by default.
 
@@ -116,7 +119,9 @@ class JsonPlusSerializer(SerializerProtocol):
                 `TypeError` that names the place.
         """
         kind = type(value)
-        if kind is bool or value is None or (kind is str and value.isascii()):
+        if kind is bool or value is None or kind is float or (kind is str and value.isascii()):
+            return packb(value)
+        if kind is int and -_INT_RANGE < value < _INT_RANGE:
             return packb(value)
         writer = Writer(self._policy)
         try:

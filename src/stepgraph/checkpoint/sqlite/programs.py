@@ -364,7 +364,7 @@ def _prune_history(key: Key, strategy: str, before: float | None, codec: Codec) 
             f"SELECT checkpoint_id, record FROM stepgraph_checkpoints WHERE {_HERE} ORDER BY checkpoint_id DESC",
             key,
         )
-        doomed = doomed_of([(i, Record(record).ts) for i, record in found], strategy, before)
+        doomed = doomed_of([(i, Record(record).made_at(i)) for i, record in found], strategy, before)
         yield from _drop(key, doomed, codec)
 
 

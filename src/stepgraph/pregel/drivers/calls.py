@@ -15,8 +15,8 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
-from contextvars import copy_context
+from concurrent.futures import CancelledError, Future, wait
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stepgraph.errors import GraphBubbleUp
@@ -30,9 +30,9 @@ from stepgraph.pregel.calls import (
     call_failed,
     report_uncollected,
 )
-from stepgraph.pregel.drivers.attempts import is_stopping
+from stepgraph.pregel.drivers.attempts import attempt_sync
 from stepgraph.pregel.drivers.pool import POOL
-from stepgraph.pregel.drivers.sync import explain_failure, loop_host
+from stepgraph.pregel.drivers.sync import as_failure, explain_failure, is_stopping, loop_host
 from stepgraph.pregel.task import Task, current_task
 
 if TYPE_CHECKING:
@@ -69,13 +69,6 @@ class TaskFuture(Future[T]):
 
         return wrap_future(self).__await__()
 
-    def wait(self) -> None:
-        """Wait until the call has ended, however; this is not looking at it."""
-        if not self.done():
-            ended = threading.Event()
-            self.add_done_callback(lambda _: ended.set())
-            ended.wait()
-
 
 def start_call(node: NodePlan, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Call a task from the running node, and answer its future.
@@ -91,29 +84,35 @@ def start_call(node: NodePlan, arguments: tuple[Any, ...], named: dict[str, Any]
             f"calls. To run the function alone, call {node.name}.func(...). In a thread of your own, copy the context: "
             "contextvars.copy_context().run(...)."
         )
-    calls: RunningCalls = caller.__dict__.setdefault("calls", None) or _new_calls(caller)
+    calls: Any = caller.calls or _new_calls(caller)
+    if calls.closed:
+        raise RuntimeError(
+            f"Called task {node.name!r} after {caller.node.name!r}, to which the calling code belongs, had ended: nothing would wait "
+            "for it. Wait in the node for the threads and tasks that it starts."
+        )
+    call = begin_call(calls, caller, node, arguments, named)
     if _on_its_loop(caller):
         from stepgraph.pregel.drivers.calls_aio import start_on_loop
 
-        return start_on_loop(begin_call(calls, caller, node, arguments, named), calls)
-    call = begin_call(calls, caller, node, arguments, named)
+        return start_on_loop(call, calls)
     call.future = future = TaskFuture[Any]()
     if call.restored:
         future.set_result(call.result)
     elif node.is_async:
         from stepgraph.pregel.drivers.calls_aio import start_on_host
 
-        start_on_host(call, future, loop_host(call.machine))
+        lend_slot(call)
+        start_on_host(call, future, loop_host(call.machine).loop())
     else:
         calls.on_thread(call, future)
     return future
 
 
-def _new_calls(caller: Task) -> RunningCalls:
+def _new_calls(caller: Task) -> Calls:
     with _MAKING:
         if caller.calls is None:
             caller.calls = RunningCalls()
-        return caller.calls  # type: ignore[return-value]
+        return caller.calls
 
 
 _MAKING = threading.Lock()
@@ -135,10 +134,11 @@ def _on_its_loop(caller: Task) -> bool:
 class RunningCalls(Calls):
     """The calls of one caller, with what starts them and waits for them."""
 
-    __slots__ = ("_lock", "_queue", "_threads")
+    __slots__ = ("_lock", "_queue", "_threads", "closed")
 
     def __init__(self) -> None:
         super().__init__()
+        self.closed = False
         self._lock = threading.Lock()
         self._queue: deque[Callable[[], None]] = deque()
         self._threads = 0
@@ -174,25 +174,32 @@ class RunningCalls(Calls):
                 job = self._queue.popleft()
 
     def settle(self, task: Task) -> None:
-        for call in self._each():
-            call.future.wait()
-        self.conclude(task)
+        self._wait()
+        self._conclude(task)
 
     def close(self, task: Task, error: BaseException) -> None:
         if not isinstance(error, GraphBubbleUp):
             self.drop()
-        for call in self._each():
-            call.future.wait()
-        instead = bubbled(self, unwrapped(error))
-        if instead is not None and instead is not error:
-            raise instead
+        self._wait()
+        self._replace(error)
 
-    def _each(self) -> Any:
-        """Every call, those too that are made while others are waited for."""
-        number = 0
-        while number < len(self.children):
-            yield self.children[number]
-            number += 1
+    async def asettle(self, task: Task) -> None:
+        from stepgraph.pregel.drivers.calls_aio import wait_for
+
+        await wait_for(self)
+        self._conclude(task)
+
+    async def aclose(self, task: Task, error: BaseException) -> None:
+        from stepgraph.pregel.drivers.calls_aio import wait_for
+
+        if not isinstance(error, GraphBubbleUp):
+            self.drop()
+        await wait_for(self)
+        self._replace(error)
+
+    def _wait(self) -> None:
+        for call in self.children:
+            wait((call.future,))
 
     def drop(self) -> None:
         """Start nothing more, and cancel what can be."""
@@ -200,19 +207,33 @@ class RunningCalls(Calls):
             if call.future is not None:
                 call.future.cancel()
             if call.handle is not None:
-                call.cancelled = True
-                _cancel_from_afar(call.handle)
+                _cancel_from_afar(call)
 
-    def conclude(self, task: Task) -> None:
+    def _replace(self, error: BaseException) -> None:
+        """All calls of a caller that raised have ended: their questions are asked beside its own."""
+        instead = bubbled(self.children, unwrapped(error))
+        self._end()
+        if instead is not None and instead is not error:
+            raise instead
+
+    def _conclude(self, task: Task) -> None:
         """All calls of a caller that returned have ended: raise what they hand up, warn of what nobody looked at."""
-        bubble = bubbled(self, None)
+        bubble = bubbled(self.children, None)
+        unseen = [call for call in self.children if isinstance(call.error, Exception) and not _was_seen(call)]
+        self._end()
         if bubble is not None:
             raise bubble
         if task.swallowed is self:
             task.swallowed = None
-        unseen = [call for call in self.children if isinstance(call.error, Exception) and not _was_seen(call)]
         if unseen:
             report_uncollected(task, unseen)
+
+    def _end(self) -> None:
+        self.closed = True
+        for call in self.children:
+            if call.handle is not None and not call.handle.cancelled():
+                call.handle.exception()
+        self.children = []
 
 
 def _was_seen(call: CallTask) -> bool:
@@ -224,14 +245,15 @@ def _was_seen(call: CallTask) -> bool:
     return handle.cancelled() or not handle._log_traceback
 
 
-def _cancel_from_afar(handle: Any) -> None:
+def _cancel_from_afar(call: CallTask) -> None:
+    call.cancelled = True
     try:
-        handle.get_loop().call_soon_threadsafe(handle.cancel)
+        call.handle.get_loop().call_soon_threadsafe(call.handle.cancel)
     except RuntimeError:
         return  # its event loop is closed, and the handle with it
 
 
-def _run(call: CallTask, future: TaskFuture[Any], context: Any) -> None:
+def _run(call: CallTask, future: TaskFuture[Any], context: Context) -> None:
     """The body of a call on a thread: run it, store what came out, then tell whoever waits."""
     try:
         result = _perform(call, context)
@@ -241,40 +263,46 @@ def _run(call: CallTask, future: TaskFuture[Any], context: Any) -> None:
         future.set_result(result)
 
 
-def _perform(call: CallTask, context: Any) -> Any:
+def _perform(call: CallTask, context: Context) -> Any:
     machine = call.machine
-    scope = machine.scope
     try:
         if is_stopping(machine):
             raise CancelledError
-        if needs_policies(call):
-            from stepgraph.pregel.drivers.attempts import attempt_sync
-
-            context.run(attempt_sync, call)
-        else:
-            context.run(execute, call)
+        context.run(attempt_sync if needs_policies(call) else execute, call)
     except BaseException as error:
-        raised = unwrapped(error)
-        if isinstance(raised, Exception):
-            explain_failure(call, raised)
-        call_failed(call, raised)
-        raise raised from raised.__cause__
-    call_done(call)
+        raised = note_failure(call, error)
+        if raised is error:
+            raise
+        raise raised from error
+    keep_result(call)
     recorder = machine.recorder
     if recorder is not None and recorder.waits:
         recorder.between_steps()
     return call.result
 
 
+def note_failure(call: CallTask, error: BaseException) -> BaseException:
+    """Tell what became of a call that raised, and answer what its caller gets."""
+    raised = as_failure(call, unwrapped(error))
+    if isinstance(raised, Exception) and not isinstance(raised, CancelledError):
+        explain_failure(call, raised)
+    call_failed(call, raised)
+    return raised
+
+
+def keep_result(call: CallTask) -> None:
+    """Store what a call returned; a result that cannot be stored fails it."""
+    try:
+        call_done(call)
+    except Exception as error:
+        call.error = error
+        explain_failure(call, error)
+        raise
+
+
 def needs_policies(call: CallTask) -> bool:
     """Whether more than the bare function has to run."""
-    scope = call.machine.scope
-    return (
-        call.node.policy is not None
-        or call.timeout is not None
-        or scope.observer is not None
-        or scope.slots is not None
-    )
+    return call.node.policy is not None or call.timeout is not None or call.machine.scope.observer is not None
 
 
 def lend_slot(call: CallTask) -> None:

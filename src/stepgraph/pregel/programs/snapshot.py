@@ -54,7 +54,10 @@ def graph_at(graph: Any, namespace: str) -> Any:
     """
     found = graph
     node_graphs: Sequence[Any] = ()
-    for part in without_task_ids(namespace).split(NS_SEP) if namespace else ():
+    parts = without_task_ids(namespace).split(NS_SEP) if namespace else []
+    for part, following in zip(parts, [*parts[1:], ""]):
+        if following in found.node_error_handler_map.values():  # a handler's graphs live below the task that failed
+            continue
         if part.isdigit() and node_graphs:
             found = node_graphs[min(int(part), len(node_graphs) - 1)]
             continue
@@ -195,8 +198,9 @@ def _task(task: Task, pending: Pending, root: Any, apply: bool) -> Program[Prege
         returned = [value for channel, value in results if channel == RETURN]
         result = returned[0] if returned else written(task)
     state: Any = None
-    if task.node.subgraphs:
-        namespace = yield from _where_it_runs(task, asked)
+    running = acting if acting.node.subgraphs else task
+    if running.node.subgraphs:
+        namespace = yield from _where_it_runs(running, asked)
         state = {"configurable": {"thread_id": task.machine.scope.thread_id, "checkpoint_ns": namespace}}
         if root is not None:
             state = yield from get_state(root, state, True)
