@@ -29,6 +29,10 @@ def _random_tail() -> str:
 _lock = Lock()
 _last = 0
 _tail = _random_tail()
+_coarse = -1
+_prefix = ""
+_ENDINGS = tuple([f"{low:03x}" for low in range(4096)])
+"""The twelve lowest bits of the time, as text: what stands before them changes only every 0.4 milliseconds."""
 
 
 def next_checkpoint_id() -> str:
@@ -39,14 +43,17 @@ def next_checkpoint_id() -> str:
         >>> first < second, len(first)
         (True, 36)
     """
-    global _last
+    global _last, _coarse, _prefix
     with _lock:
         ticks = time_ns() // 100 + _TICKS_TO_1970
         if ticks <= _last:
             ticks = _last + 1
         _last = ticks
-    digits = f"{ticks:015x}"
-    return f"{digits[:8]}-{digits[8:12]}-6{digits[12:]}{_tail}"
+        if ticks >> 12 != _coarse:
+            _coarse = ticks >> 12
+            digits = f"{_coarse:012x}"
+            _prefix = f"{digits[:8]}-{digits[8:]}-6"
+        return _prefix + _ENDINGS[ticks & 4095] + _tail
 
 
 def checkpoint_id_source() -> Callable[[], str]:
