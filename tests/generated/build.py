@@ -74,10 +74,10 @@ class Setting:
         """The module `path` of the package, such as `graph`."""
         return importlib.import_module(f"{self.package}.{path}")
 
-    def is_async(self, name: str) -> bool:
-        """Whether the node `name` is a coroutine function."""
+    def is_async(self, node: Node) -> bool:
+        """Whether the node is a coroutine function; among mixed ones, all that call a graph are."""
         if self.colour == "mixed":
-            return sum(map(ord, name)) % 2 == 0
+            return isinstance(node.action, Call) or sum(map(ord, node.name)) % 2 == 0
         return self.colour == "async"
 
 
@@ -166,9 +166,7 @@ def _runnable(node: Node, setting: Setting) -> Any:
     child = None
     if isinstance(node.action, Call):
         child = _compile(node.action.level, setting, node.action.level.checkpointer)
-    return (
-        _coroutine(node, setting, child) if setting.is_async(node.name) else _function(node, setting, child)
-    )
+    return _coroutine(node, setting, child) if setting.is_async(node) else _function(node, setting, child)
 
 
 def _function(node: Node, setting: Setting, child: Any) -> Callable[[Any], Any]:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 FIELDS = ("log", "seen", "top", "word", "trail")
 FOLDED = ("log", "seen", "top")
@@ -148,7 +149,7 @@ class Level:
     stops_after: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Program:
     """A root level and the fields of the standard input that are given to it."""
 
@@ -159,6 +160,13 @@ class Program:
         """The input of a first run."""
         standard: dict[str, object] = {"log": ["in"], "seen": {}, "top": 0, "word": "w", "trail": "t"}
         return {field: standard[field] for field in self.given}
+
+    def __repr__(self) -> str:
+        return f"<Program\n{sketch(self)}\n>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What hypothesis prints of a failing example."""
+        printer.text(repr(self))
 
 
 def children(level: Level) -> Iterator[Level]:
@@ -191,6 +199,18 @@ def asks(program: Program) -> bool:
 def depth(level: Level) -> int:
     """The number of levels from `level` down."""
     return 1 + max((depth(child) for child in children(level)), default=0)
+
+
+def sequential(level: Level) -> bool:
+    """Whether at most one task of the level runs in any step."""
+    outgoing = [source for edge in level.edges for source in edge.sources]
+    outgoing += [branch.source for branch in level.branches]
+    return (
+        len(level.starts) == 1
+        and len(outgoing) == len(set(outgoing))
+        and not any(isinstance(branch, Fan) for branch in level.branches)
+        and not any(isinstance(node.action, Jump) for node in level.nodes)
+    )
 
 
 def flattened(level: Level) -> Level:
@@ -229,3 +249,60 @@ def _inline(level: Level, holder: Node, child: Level) -> Level:
         + tuple(edge for edge in child.edges if edge.target != END),
         branches=(*branches, *child.branches),
     )
+
+
+def sketch(program: Program) -> str:
+    """The whole program, one line a node, children indented."""
+    return "\n".join([f"input: {', '.join(program.given)}", *_level(program.root, "")])
+
+
+def _level(level: Level, indent: str) -> Iterator[str]:
+    notes = [f"starts {' '.join(level.starts)}"]
+    if indent:
+        notes += [f"takes {' '.join(level.takes)}", f"gives {' '.join(level.gives)}"]
+        notes += [f"checkpointer {level.checkpointer}"]
+    notes += [f"stops before {' '.join(level.stops_before)}"] if level.stops_before else []
+    notes += [f"stops after {' '.join(level.stops_after)}"] if level.stops_after else []
+    yield f"{indent}graph: {'; '.join(notes)}"
+    for node in level.nodes:
+        yield f"{indent}  {_node(node)}{''.join(_ways(level, node))}"
+        if isinstance(node.action, Nest | Call):
+            yield from _level(node.action.level, indent + "    ")
+    for edge in level.edges:
+        if len(edge.sources) > 1:
+            yield f"{indent}  {' & '.join(edge.sources)} -> {edge.target}"
+
+
+def _node(node: Node) -> str:
+    action = node.action
+    words = [node.name + ":"]
+    words += ["deferred"] if node.defer else []
+    words += ["says"] if node.says else []
+    words += [f"asks {node.asks}"] if node.asks else []
+    words.append(type(action).__name__.lower())
+    if isinstance(action, Write | Jump | Up):
+        words.append(",".join(action.fields))
+    if isinstance(action, Write) and action.split:
+        words.append("(split)")
+    if isinstance(action, Jump | Up):
+        words.append(f"goto [{' '.join(action.targets)}]")
+    if isinstance(action, Call):
+        words.append(f"x{action.times}")
+    return " ".join(words)
+
+
+def _ways(level: Level, node: Node) -> Iterator[str]:
+    for edge in level.edges:
+        if edge.sources == (node.name,):
+            yield f" -> {edge.target}"
+    for branch in level.branches:
+        if branch.source == node.name:
+            yield f" -> {_branch(branch)}"
+
+
+def _branch(branch: Branch) -> str:
+    if isinstance(branch, Pick):
+        return f"one of ({' '.join(branch.options)})"
+    if isinstance(branch, Loop):
+        return f"{branch.target} until run {branch.laps} times, then {branch.out}"
+    return f"{branch.width} sends to {branch.target}" + "".join(f", {name}" for name in branch.also)

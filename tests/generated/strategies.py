@@ -32,6 +32,7 @@ from .programs import (
     Up,
     Write,
     levels,
+    sequential,
 )
 
 LETTERS = "abcdef"
@@ -54,17 +55,22 @@ class Limits:
     persistent: bool = True
     sends: bool = True
     parent_commands: bool = True
+    parallel_parent_commands: bool = True
     calls: bool = True
     deferred: bool = True
     conflicts: bool = True
+    below_false: bool = True
+
+
+ANYTHING = Limits()
 
 
 @st.composite
-def programs(draw: DrawFn, limits: Limits = Limits()) -> Program:
+def programs(draw: DrawFn, limits: Limits = ANYTHING) -> Program:
     """A program of one to `limits.depth` levels."""
     root = draw(_level(limits, "", 1, pauses=limits.pauses, persistent=limits.persistent))
     given = draw(st.sampled_from((FIELDS, ("log",), ("word",), ("log", "word", "trail"))))
-    return Program(root, given)
+    return aimed(Program(root, given), limits)
 
 
 @st.composite
@@ -167,9 +173,15 @@ def _action(
                 persistent=persistent,
             )
         )
+        if keeps is False and not limits.below_false:
+            child = replace(child, nodes=tuple(_leaf(node) for node in child.nodes))
         child = replace(child, checkpointer=keeps)
         return Nest(child) if kind == "nest" else Call(child, draw(st.sampled_from((1, 1, 2))))
     return Write(fields, split=draw(st.integers(0, 5)) == 0)
+
+
+def _leaf(node: Node) -> Node:
+    return replace(node, action=Write()) if isinstance(node.action, Nest | Call) else node
 
 
 def _written(plain: bool) -> SearchStrategy[tuple[str, ...]]:
@@ -259,27 +271,25 @@ def _entries(
     return (names[0], *(name for name in names[1:] if name not in reached))
 
 
-def with_parent_targets(program: Program) -> Program:
-    """Let every parent command name the node after the one that holds its graph, where there is one."""
-    return replace(program, root=_aimed(program.root, ()))
+def aimed(program: Program, limits: Limits) -> Program:
+    """Let parent commands name the node after the one that holds their graph, where there is one."""
+    return replace(program, root=_aimed(program.root, (), limits))
 
 
-def _aimed(level: Level, above: tuple[str, ...]) -> Level:
+def _aimed(level: Level, above: tuple[str, ...], limits: Limits) -> Level:
     made = []
     names = [node.name for node in level.nodes]
+    alone = sequential(level)
     for index, node in enumerate(level.nodes):
         action: Action = node.action
         if isinstance(action, Nest | Call):
-            action = replace(action, level=_aimed(action.level, tuple(names[index + 1 : index + 2])))
+            action = replace(action, level=_aimed(action.level, tuple(names[index + 1 : index + 2]), limits))
+        elif isinstance(action, Up) and not alone and not limits.parallel_parent_commands:
+            action = Write(action.fields)
         elif isinstance(action, Up):
             action = replace(action, targets=above)
         made.append(replace(node, action=action))
     return replace(level, nodes=tuple(made))
-
-
-def aimed_programs(limits: Limits = Limits()) -> SearchStrategy[Program]:
-    """Programs whose parent commands also jump."""
-    return programs(limits).map(with_parent_targets)
 
 
 @st.composite

@@ -188,7 +188,9 @@ def plain(value: Any, labels: Labels) -> Any:
     if isinstance(value, dict):
         return {key: _keyed(key, item, labels) for key, item in value.items() if key != "timestamp"}
     if isinstance(value, list | tuple):
-        return [plain(item, labels) for item in value]
+        items = [plain(item, labels) for item in value]
+        questions = bool(items) and all(isinstance(item, dict) and "asked" in item for item in items)
+        return sorted(items, key=text) if questions else items
     return value
 
 
@@ -220,7 +222,7 @@ def stream_shape(turn: Turn, labels: Labels) -> dict[str, Any]:
             steps[where] = part["step"]
         line = f"{mode} {text(plain(part, labels))}"
         gathered.setdefault(f"{where or '/'} step {steps.get(where, '-')}", Counter())[line] += 1
-        if mode == "values":
+        if mode == "values" and "__interrupt__" not in (part or {}):
             states.setdefault(where, []).append(line)
     return {
         "parts": {key: dict(sorted(counts.items())) for key, counts in gathered.items()},
@@ -281,13 +283,13 @@ def snapshot_shape(snapshot: Any, labels: Labels) -> Any:
         "values": snapshot.values,
         "next": list(snapshot.next),
         "metadata": plain(snapshot.metadata, labels),
-        "asked": [one.value for one in snapshot.interrupts],
+        "asked": sorted(text(one.value) for one in snapshot.interrupts),
         "tasks": [
             {
                 "name": task.name,
                 "path": list(task.path),
                 "error": task.error,
-                "asked": [one.value for one in task.interrupts],
+                "asked": sorted(text(one.value) for one in task.interrupts),
                 "result": plain(task.result, labels),
                 "state": snapshot_shape(task.state, labels),
             }

@@ -1,0 +1,106 @@
+"""Run the same generated programs on langgraph and on stepgraph, and show where they differ.
+
+What is compared: results, errors, stream parts of every mode by namespace and step (the order among parallel tasks of
+a step is free), shapes of namespaces, the history of every namespace, snapshots, and how often each node ran. What
+`docs/differences.md` lists is kept out of the programs (`AGREED`).
+
+A differing program is shrunk, and printed with both traces' difference. Use an environment that has both packages:
+
+    PYTHONPATH=src:tests python benchmarks/side_by_side.py --examples 300
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent / part) for part in ("tests", "src")]
+
+from generated.build import Setting  # noqa: E402
+from generated.checks import difference  # noqa: E402
+from generated.programs import Program, depth, sketch  # noqa: E402
+from generated.strategies import Limits, programs  # noqa: E402
+from generated.trace import shape, start  # noqa: E402
+
+AGREED = Limits(parallel_parent_commands=False, below_false=False)
+DRIVERS = {"sync": ("stream", "sync"), "async": ("astream", "async")}
+
+
+class Differs(AssertionError):
+    """Both packages ran a program and did not agree."""
+
+
+def traced(package: str, program: Program, driver: str, durability: str | None, saver: str | None) -> Any:
+    """The shape of a run of `program` on `package`."""
+    way, colour = DRIVERS[driver]
+    setting = Setting(package, colour=colour)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return shape(start(program, setting, driver=way, durability=durability, saver=saver).to_end())
+
+
+def compare(options: argparse.Namespace, counts: Counter[str]) -> None:
+    """Compare generated programs until one differs."""
+
+    @settings(
+        max_examples=options.examples,
+        deadline=None,
+        derandomize=options.seed is None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate] if options.no_shrink else [Phase.generate, Phase.shrink],
+        print_blob=False,
+    )
+    @given(programs(AGREED if options.agreed else Limits()))
+    def same(program: Program) -> None:
+        counts["programs"] += 1
+        counts[f"depth {depth(program.root)}"] += 1
+        saver = None if options.no_saver else "memory"
+        theirs = traced(options.reference, program, options.driver, options.durability, saver)
+        ours = traced(options.package, program, options.driver, options.durability, saver)
+        if theirs == ours:
+            return
+        raise Differs(
+            f"{sketch(program)}\n--- {options.reference}\n+++ {options.package}\n" + difference(theirs, ours)
+        )
+
+    same()
+
+
+def main() -> int:
+    """Parse the command line and compare; 1 if a program differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--examples", type=int, default=200)
+    parser.add_argument("--driver", choices=sorted(DRIVERS), default="sync")
+    parser.add_argument("--durability", choices=["sync", "async", "exit"], default=None)
+    parser.add_argument("--no-saver", action="store_true")
+    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument(
+        "--seed", type=int, default=None, help="search at random instead of the fixed programs"
+    )
+    parser.add_argument(
+        "--everything", dest="agreed", action="store_false", help="also what is known to differ"
+    )
+    parser.add_argument("--reference", default="langgraph")
+    parser.add_argument("--package", default="stepgraph")
+    parser.add_argument("--lines", type=int, default=120, help="how much of a difference to print")
+    options = parser.parse_args()
+    counts: Counter[str] = Counter()
+    try:
+        compare(options, counts)
+    except Differs as difference_found:
+        print("\n".join(str(difference_found).splitlines()[: options.lines]))
+        print(dict(counts))
+        return 1
+    print("no difference:", dict(counts))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
