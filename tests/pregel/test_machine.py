@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from contextvars import copy_context
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -36,7 +37,7 @@ def machine_of(builder: StateGraph[Any], limit: int = 25, **level: Any) -> Machi
 
 def run_all(tasks: Any) -> None:
     for task in tasks:
-        execute(task)
+        copy_context().run(execute, task)
 
 
 def names(tasks: Any) -> list[str]:
@@ -174,7 +175,7 @@ def test_a_pause_stops_the_level_and_shows_finished_siblings() -> None:
     builder = StateGraph(State).add_node("a", wrote("a")).add_node("b", wrote("b"))
     machine = machine_of(builder.add_edge(START, "a").add_edge(START, "b"))
     first, second = machine.begin_input({"log": []})
-    execute(first)
+    run_all([first])
     machine.done(first)
     machine.paused(second, (Interrupt("?", "id"),))
     assert list(machine.commit((first, second))) == []
