@@ -1,7 +1,7 @@
 """Values of any kind in terms of JSON, for programs; and as one short line, for people.
 
-Rules: never fails and never calls a person's code beyond `str`. What has no form in JSON becomes text. Control characters
-never reach a terminal as they are: what a store holds must not be able to steer it.
+Rules: takes whatever a saver can store; what has no form in JSON becomes text. Control characters never reach a terminal
+as they are: what a store holds must not be able to steer it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _object(value: Any) -> Any:
     fields = _fields(value)
     if fields is not None:
         return {name: jsonable(getattr(value, name, None)) for name in fields}
-    for name in ("isoformat", "tolist"):
+    for name in ("isoformat", "tolist", "to_dict"):
         convert = getattr(value, name, None)
         if callable(convert):
             return jsonable(convert())

@@ -1,0 +1,123 @@
+"""Which saver a command works with: `--db`, the graph's own, or the file in the working directory.
+
+Rules: commands that only look never make a file. A saver is open for as long as the command runs.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from stepgraph.cli.arguments import DATABASE, DATABASE_VARIABLE
+from stepgraph.cli.exits import CommandError, Misuse
+from stepgraph.cli.loading import Target, load
+
+_URLS = ("postgres://", "postgresql://")
+
+
+class Storage:
+    """An open saver.
+
+    Attributes:
+        saver: The saver.
+        option: What to add to a command line so that it finds the same threads; may be empty.
+        name: Where the threads are, for people.
+    """
+
+    def __init__(self, saver: Any, option: list[str], name: str) -> None:
+        self.saver = saver
+        self.option = option
+        self.name = name
+
+
+@contextmanager
+def storage(args: Namespace, target: Target | None = None, *, create: bool = False) -> Iterator[Storage]:
+    """Open the saver that the command line means.
+
+    Args:
+        args: With `db`.
+        target: The graph, whose own saver counts where `--db` is not given.
+        create: Make the file if it is not there.
+
+    Raises:
+        CommandError: There is no such file, or it is no database.
+    """
+    own = target.own_saver() if target is not None and not args.db else None
+    if own is not None:
+        yield Storage(own, [], f"the graph's own {type(own).__name__}")
+        return
+    name = args.db or os.environ.get(DATABASE_VARIABLE) or DATABASE
+    option = ["--db", name] if args.db else []
+    if name.startswith(_URLS):
+        with _postgres(name) as saver:
+            yield Storage(saver, option, name.rpartition("@")[2])
+        return
+    with _sqlite(name, create) as saver:
+        yield Storage(saver, option, name)
+
+
+@contextmanager
+def open_target(args: Namespace, *, create: bool = False) -> Iterator[tuple[Any, Storage, Target]]:
+    """The graph that `args.graph` names, compiled with the saver that the command line means."""
+    target = load(args.graph)
+    with storage(args, target, create=create) as place:
+        yield target.compiled(place.saver), place, target
+
+
+@contextmanager
+def _sqlite(name: str, create: bool) -> Iterator[Any]:
+    from sqlite3 import Error
+
+    from stepgraph.checkpoint.sqlite import SqliteSaver
+
+    try:
+        if not create and name != ":memory:":
+            _look_for_threads(name)
+        opened = SqliteSaver.from_conn_string(name)
+        saver = opened.__enter__()
+    except Error as error:
+        raise CommandError(f"{name} cannot be used as a SQLite database: {error}.") from error
+    with ExitStack() as stack:
+        stack.push(opened)
+        try:
+            saver.setup()
+        except Error as error:
+            raise CommandError(f"{name} cannot be used as a SQLite database: {error}.") from error
+        yield saver
+
+
+def _look_for_threads(name: str) -> None:
+    """Refuse what is no database of threads, so that looking changes nothing."""
+    from sqlite3 import connect
+
+    if not Path(name).is_file():
+        raise CommandError(
+            f"There is no file {name}, so no threads are stored there.",
+            f"Name the file with --db FILE, or by ${DATABASE_VARIABLE}.",
+        )
+    connection = connect(f"{Path(name).resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        found = connection.execute(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name GLOB 'stepgraph_*'"
+        ).fetchone()
+    finally:
+        connection.close()
+    if found is None:
+        raise CommandError(f"{name} holds no threads.", "Name another file with --db FILE.")
+
+
+@contextmanager
+def _postgres(url: str) -> Iterator[Any]:
+    from importlib.util import find_spec
+
+    if find_spec("stepgraph.checkpoint.postgres") is None:
+        raise Misuse("--db: this version stores threads in SQLite files only; give --db FILE.")
+    from importlib import import_module
+
+    with import_module("stepgraph.checkpoint.postgres").PostgresSaver.from_conn_string(url) as saver:
+        saver.setup()
+        yield saver
