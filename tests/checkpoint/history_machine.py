@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from stepgraph.checkpoint.base import CheckpointTuple
 from stepgraph.checkpoint.changes import StepChanges, add_returned
+from stepgraph.checkpoint.growth import frames, tracker
 from stepgraph.checkpoint.ids import next_checkpoint_id
 from stepgraph.checkpoint.step_saver import StepSaver
 from stepgraph.values.missing import MISSING
@@ -99,6 +100,13 @@ ACTIONS = [
 """What nodes do; each example has some of them."""
 
 
+USUAL: dict[Any, dict[str, int]] = {
+    tracker: {name: getattr(tracker, name) for name in ("SPAN", "MERGED_SPAN", "WORTH_TRACKING", "CHEAP")},
+    frames: {"KEY_EVERY": frames.KEY_EVERY},
+}
+"""What decides when a difference is merged, a value stored whole, a record complete."""
+
+
 class HistoryMachine(RuleBasedStateMachine):
     """Subclasses say which saver."""
 
@@ -111,6 +119,20 @@ class HistoryMachine(RuleBasedStateMachine):
         raise NotImplementedError
 
     # ---- the run at work
+
+    @initialize(span=st.sampled_from([2, 3, 4, 16]), cheap=st.sampled_from([300, 3000, 100_000]))
+    def set_limits(self, span: int, cheap: int) -> None:
+        """Let merged differences, complete records and whole values come sooner than usual."""
+        sooner = {
+            "SPAN": span,
+            "MERGED_SPAN": span + 1,
+            "WORTH_TRACKING": 20,
+            "CHEAP": cheap,
+            "KEY_EVERY": span + 1,
+        }
+        for module, limits in USUAL.items():
+            for name in limits:
+                setattr(module, name, sooner[name])
 
     @initialize(
         size=st.integers(0, 30),
@@ -529,8 +551,15 @@ class HistoryMachine(RuleBasedStateMachine):
         assert same(found.pending_writes, wanted), (found.pending_writes, wanted)
 
     def teardown(self) -> None:
-        if not getattr(self, "expected", None):
-            return
+        try:
+            if getattr(self, "expected", None):
+                self.compare_all()
+        finally:
+            for module, limits in USUAL.items():
+                for name, value in limits.items():
+                    setattr(module, name, value)
+
+    def compare_all(self) -> None:
         self.saver = self.reopen(self.saver)
         listed = list(self.saver.list(self.config()))
         assert [t.checkpoint["id"] for t in listed] == sorted(self.expected, reverse=True)
