@@ -4,6 +4,7 @@
     python -m benchmarks --quick          small sizes, three samples: a look, not a figure to quote
     python -m benchmarks --only fan       rows whose id begins with "fan" (may be repeated)
     python -m benchmarks --self           no LangGraph needed: hand-written loops, laws and stored bytes
+    python -m benchmarks --cpu            CPU time in place of wall time: for a machine that others use too
     python -m benchmarks --json OUT       the same rows for a program
 
 How it measures (the rules; `measure.py` keeps them):

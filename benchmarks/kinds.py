@@ -16,10 +16,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from time import perf_counter
 from typing import Any
 
 from benchmarks.engine import Engine
-from benchmarks.measure import race, run_once
+from benchmarks.measure import Clock, race, run_once
 from benchmarks.table import Row, duration, figure
 
 
@@ -31,6 +32,7 @@ class Bench:
     theirs: Engine | None
     samples: int = 7
     scale: float = 1.0
+    clock: Clock = perf_counter
     cleanup: ExitStack = field(default_factory=ExitStack)
 
     def count(self, full: int, at_least: int = 2) -> int:
@@ -74,7 +76,7 @@ class Race:
             theirs, ours = self.build(bench, bench.theirs), self.build(bench, bench.ours)
             outcomes = [p.outcome(run_once(runner, p.run)) for p in (theirs, ours)]
             same(self.id, *outcomes)
-            a, b = race(runner, [theirs.run, ours.run], bench.samples)
+            a, b = race(runner, [theirs.run, ours.run], bench.samples, bench.clock)
         texts = [duration(seconds / ours.units) for seconds in (a, b)]
         return [Row(self.id, texts[0], texts[1], a / b, floor=self.floor, aim=self.aim)]
 
@@ -98,7 +100,7 @@ class ByHand:
             hand, ours = self.loop(bench, bench.ours), self.build(bench, bench.ours)
             outcomes = [p.outcome(run_once(runner, p.run)) for p in (hand, ours)]
             same(self.id, *outcomes)
-            a, b = race(runner, [hand.run, ours.run], bench.samples)
+            a, b = race(runner, [hand.run, ours.run], bench.samples, bench.clock)
         texts = [f"by hand: {duration(a / ours.units)}", duration(b / ours.units)]
         return [Row(self.id, texts[0], texts[1], b / a, floor=self.floor, aim=self.aim, less_is_better=True)]
 

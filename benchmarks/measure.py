@@ -1,7 +1,8 @@
 """Taking figures: time in turns, allocated peak, stored bytes, lag of an event loop.
 
 Rules: collect garbage before every sample; short programs are repeated within a sample; two programs are timed in
-turns, and who goes first changes each time, so a machine that slows down slows both.
+turns, and who goes first changes each time, so a machine that slows down slows both. What is alive before a race (both
+packages, the results of earlier rows) is frozen during it, so that no engine's collections walk through it.
 """
 
 from __future__ import annotations
@@ -26,21 +27,26 @@ MOST_SECONDS = 60.0
 """A scenario so slow that its samples take longer gets fewer of them, but never fewer than three."""
 
 
-def run_times(runner: asyncio.Runner, run: Callable[[], Any], times: int) -> float:
+Clock = Callable[[], float]
+
+
+def run_times(
+    runner: asyncio.Runner, run: Callable[[], Any], times: int, clock: Clock = perf_counter
+) -> float:
     """Seconds that one of `times` runs took."""
     if inspect.iscoroutinefunction(run):
 
         async def batch() -> float:
-            start = perf_counter()
+            start = clock()
             for _ in range(times):
                 await run()
-            return perf_counter() - start
+            return clock() - start
 
         return runner.run(batch()) / times
-    start = perf_counter()
+    start = clock()
     for _ in range(times):
         run()
-    return (perf_counter() - start) / times
+    return (clock() - start) / times
 
 
 def run_once(runner: asyncio.Runner, run: Callable[[], Any]) -> Any:
@@ -48,8 +54,19 @@ def run_once(runner: asyncio.Runner, run: Callable[[], Any]) -> Any:
     return runner.run(run()) if inspect.iscoroutinefunction(run) else run()
 
 
-def race(runner: asyncio.Runner, runs: list[Callable[[], Any]], samples: int) -> list[float]:
+def race(
+    runner: asyncio.Runner, runs: list[Callable[[], Any]], samples: int, clock: Clock = perf_counter
+) -> list[float]:
     """Median seconds of each program, sampled in turns after a warm-up."""
+    gc.collect()
+    gc.freeze()
+    try:
+        return _race(runner, runs, samples, clock)
+    finally:
+        gc.unfreeze()
+
+
+def _race(runner: asyncio.Runner, runs: list[Callable[[], Any]], samples: int, clock: Clock) -> list[float]:
     repeats = []
     for run in runs:
         gc.collect()
@@ -63,7 +80,7 @@ def race(runner: asyncio.Runner, runs: list[Callable[[], Any]], samples: int) ->
         order = range(len(runs)) if turn % 2 == 0 else reversed(range(len(runs)))
         for i in order:
             gc.collect()
-            taken[i].append(run_times(runner, runs[i], repeats[i]))
+            taken[i].append(run_times(runner, runs[i], repeats[i], clock))
     return [median(times) for times in taken]
 
 
