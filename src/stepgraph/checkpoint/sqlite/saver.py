@@ -46,6 +46,9 @@ _PAGE: Final = 64
 class Runner(Protocol):
     """Runs programs: `read` on one state of the database, `write` in a transaction."""
 
+    def may_wait(self) -> bool:
+        """Whether `read` and `write` can be called from here."""
+
     def set_up(self) -> None:
         """Make or migrate the tables, once."""
 
@@ -142,6 +145,8 @@ class BaseSqliteSaver(StepSaver):
         return False
 
     def _recall(self, key: Key, checkpoint_id: str) -> None:
+        if not self._runner.may_wait():
+            return
         found = self._runner.read(programs.read_with_generation(load_frame(key, checkpoint_id, self._codec)))
         self._remember_frame(key, checkpoint_id, found)
 

@@ -26,6 +26,10 @@ class ThreadRunner:
         self.read = connections.read
         self.write = connections.write
 
+    def may_wait(self) -> bool:
+        """Connections that block can be used from anywhere."""
+        return True
+
     async def aset_up(self) -> None:
         """Make or migrate the tables, once."""
         from asyncio import to_thread

@@ -1,0 +1,204 @@
+"""`AsyncSqliteSaver`: for programs that await it.
+
+It works in one of two ways. With connections of its own it runs a whole program in a worker thread, one hand-over each.
+On a connection of `aiosqlite` that it is given it awaits statement by statement, so that it shares that connection's
+transactions and works for databases in memory.
+
+Rules: `aiosqlite` is never imported: who passes a connection has it.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Lock, get_running_loop, run_coroutine_threadsafe
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.checkpoint.sqlite.connections import Connections, connect
+from stepgraph.checkpoint.sqlite.saver import BaseSqliteSaver
+from stepgraph.checkpoint.sqlite.schema import migrate
+from stepgraph.checkpoint.sqlite.statements import R, StatementProgram
+from stepgraph.checkpoint.sqlite.sync import ThreadRunner
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+    from stepgraph.checkpoint.serde.base import SerializerProtocol
+
+__all__ = ("AsyncSqliteSaver",)
+
+
+class AwaitedRunner:
+    """Runs programs on a connection of `aiosqlite`.
+
+    Args:
+        connection: The connection.
+    """
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self.connection = connection
+        self.lock = Lock()
+        self.ready = False
+        self._loop: AbstractEventLoop | None = None
+        self._synchronous = ""
+
+    # ---- async
+
+    async def aset_up(self) -> None:
+        """Make or migrate the tables, once."""
+        if self.ready:
+            return
+        async with self.lock:
+            if not self.ready:
+                self._loop = get_running_loop()
+                if not self._is_open():
+                    await self.connection
+                await self._execute("PRAGMA busy_timeout = 30000")
+                await self._execute("PRAGMA journal_mode = WAL")
+                await self._transact(migrate())
+                self.ready = True
+
+    def _is_open(self) -> bool:
+        try:
+            return self.connection.in_transaction is not None
+        except ValueError:
+            return False
+
+    async def aread(self, program: StatementProgram[R]) -> R:
+        """Run a program that reads: as one transaction, so that it sees one state."""
+        await self.aset_up()
+        async with self.lock:
+            if self.connection.in_transaction:
+                return await self._run(program)
+            await self._execute("BEGIN")
+            try:
+                return await self._run(program)
+            finally:
+                await self._execute("COMMIT")
+
+    async def awrite(self, program: StatementProgram[R], *, durable: bool = True) -> R:
+        """Run a program in one transaction: all of it or nothing."""
+        await self.aset_up()
+        async with self.lock:
+            level = "FULL" if durable else "NORMAL"
+            if level != self._synchronous and not self.connection.in_transaction:
+                await self._execute(f"PRAGMA synchronous = {level}")
+                self._synchronous = level
+            return await self._transact(program)
+
+    async def _transact(self, program: StatementProgram[R]) -> R:
+        if not self.connection.in_transaction:
+            await self._execute("BEGIN IMMEDIATE")
+        try:
+            result = await self._run(program)
+            await self.connection.commit()
+        except BaseException:
+            if self.connection.in_transaction:
+                await self.connection.rollback()
+            raise
+        return result
+
+    async def _run(self, program: StatementProgram[R]) -> R:
+        connection = self.connection
+        reply: Any = None
+        try:
+            while True:
+                sql, params, many = program.send(reply)
+                if many:
+                    cursor = await connection.executemany(sql, params)
+                    reply = cursor.rowcount
+                    await cursor.close()
+                else:
+                    found = await connection.execute_fetchall(sql, params)
+                    reply = [tuple(row) for row in found]
+        except StopIteration as end:
+            result: R = end.value
+            return result
+
+    async def _execute(self, sql: str) -> None:
+        cursor = await self.connection.execute(sql)
+        await cursor.close()
+
+    # ---- for callers in other threads
+
+    def set_up(self) -> None:
+        """Make or migrate the tables, once."""
+        self._wait(self.aset_up())
+
+    def read(self, program: StatementProgram[R]) -> R:
+        """Run a program that reads, on the connection's event loop."""
+        return self._wait(self.aread(program))
+
+    def write(self, program: StatementProgram[R], *, durable: bool = True) -> R:
+        """Run a program that writes, on the connection's event loop."""
+        return self._wait(self.awrite(program, durable=durable))
+
+    def may_wait(self) -> bool:
+        """Whether this is another thread than that of the connection's event loop, and the loop runs."""
+        loop = self._loop
+        try:
+            here: AbstractEventLoop | None = get_running_loop()
+        except RuntimeError:
+            here = None
+        return loop is not None and loop is not here and loop.is_running()
+
+    def _wait(self, work: Coroutine[Any, Any, R]) -> R:
+        if not self.may_wait():
+            work.close()
+            raise RuntimeError(
+                "This AsyncSqliteSaver works on a connection of aiosqlite, so its synchronous methods can only be called"
+                " from another thread than its event loop's, while that loop runs. Await the method with an a in front"
+                " (aget_tuple, aput, ...), or use AsyncSqliteSaver.from_conn_string(path) or SqliteSaver."
+            )
+        assert self._loop is not None
+        return run_coroutine_threadsafe(work, self._loop).result()
+
+
+class AsyncSqliteSaver(BaseSqliteSaver):
+    """Keeps checkpoints in a SQLite database, by difference, for async programs.
+
+    Many tasks, threads, savers and processes may use one file at once. Its tables begin with `stepgraph_`, so the file may
+    hold others too.
+
+    Args:
+        conn: A connection of `aiosqlite`. Who opened it closes it. `from_conn_string` needs none, and is quicker.
+        serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+
+    Example:
+        >>> import asyncio
+        >>> async def main():
+        ...     async with AsyncSqliteSaver.from_conn_string(":memory:") as saver:
+        ...         return await saver.aget_tuple({"configurable": {"thread_id": "1"}})
+        >>> asyncio.run(main()) is None
+        True
+    """
+
+    def __init__(self, conn: aiosqlite.Connection, *, serde: SerializerProtocol | None = None) -> None:
+        runner = conn if isinstance(conn, ThreadRunner) else AwaitedRunner(conn)
+        super().__init__(runner, serde=serde)
+        self.conn = runner.connections.connection if isinstance(runner, ThreadRunner) else conn
+        self.lock = runner.lock if isinstance(runner, AwaitedRunner) else Lock()
+
+    @classmethod
+    @asynccontextmanager
+    async def from_conn_string(cls, conn_string: str) -> AsyncIterator[AsyncSqliteSaver]:
+        """Open a database for as long as the block lasts.
+
+        Args:
+            conn_string: A path, `":memory:"`, or a URI that begins with `file:`.
+        """
+        connections = Connections(connect(conn_string), owned=True)
+        try:
+            yield cls(ThreadRunner(connections))  # type: ignore[arg-type]
+        finally:
+            connections.close()
+
+    @property
+    def is_setup(self) -> bool:
+        """Whether the tables are known to be there."""
+        runner = self._runner
+        return runner.connections.ready if isinstance(runner, ThreadRunner) else runner.ready  # type: ignore[attr-defined]
+
+    async def setup(self) -> None:
+        """Make or migrate the tables. Called by itself when it is needed."""
+        await self._runner.aset_up()
