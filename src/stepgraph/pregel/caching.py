@@ -41,7 +41,8 @@ def cache_key(task: Task) -> Key:
     policy = task.node.policy
     assert policy is not None
     assert policy.cache is not None
-    return full_key(cache_namespace(task.node), policy.cache.key_func(task.input))
+    arguments, named = task.arguments
+    return full_key(cache_namespace(task.node), policy.cache.key_func(*arguments, **named))
 
 
 def kept_writes(task: Task) -> list[tuple[str, Any]] | None:
@@ -67,9 +68,9 @@ def take_cached(task: Task, pairs: Any) -> None:
 
 def enclosing_ticket(task: Task) -> Any:
     """The ticket of the nearest computation above this task that is being cached."""
-    above = task.machine.parent
+    above = task.above
     while above is not None and above.ticket is None:
-        above = above.machine.parent
+        above = above.above
     return None if above is None else above.ticket
 
 
@@ -87,7 +88,9 @@ def cache_namespaces(plan: Plan, names: Iterable[str] | None) -> list[tuple[str,
     for name in names or ():
         if name not in plan.nodes:
             known = ", ".join(repr(node.name) for node in plan.nodes.values() if not node.hidden)
-            raise ValueError(f"Graph {plan.graph_name!r} has no node {name!r} to clear the cache of. Its nodes: {known}.")
+            raise ValueError(
+                f"Graph {plan.graph_name!r} has no node {name!r} to clear the cache of. Its nodes: {known}."
+            )
     found: list[tuple[str, ...]] = []
     pending = [*plan.nodes.values()] if names is None else [plan.nodes[name] for name in names]
     seen = {id(plan)}

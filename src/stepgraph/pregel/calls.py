@@ -41,8 +41,8 @@ class CallTask(Task):
     """One call of a task function; `input` is its arguments, `caller` the task that made it.
 
     `bubble` is what ended it where that was no failure: a pause, a drain, or a graph below that handed control up, which
-    passes the call and reaches its caller. `future`, `handle` and `lent` are
-    the drivers'.
+    passes the call and reaches its caller. `future`, `handle`, `shown`
+    (the one of both that the caller has) and `lent` are the drivers'.
     """
 
     result: Any = None
@@ -50,9 +50,12 @@ class CallTask(Task):
     takes_commands = False
     future: Any = None
     handle: Any = None
+    shown: Any = None
     lent: Any = None
 
-    def __init__(self, caller: Task, node: NodePlan, input: tuple[tuple[Any, ...], dict[str, Any]], number: int) -> None:
+    def __init__(
+        self, caller: Task, node: NodePlan, input: tuple[tuple[Any, ...], dict[str, Any]], number: int
+    ) -> None:
         super().__init__(caller.machine, node, input)
         self.caller = caller
         self.number = number
@@ -249,10 +252,11 @@ def call_failed(call: CallTask, error: BaseException) -> None:
         call.bubble = error
         return
     call.error = error
-    if isinstance(error, Exception):
-        if call.machine.ledger is not None and not is_invalid_resume(error):
-            call.machine.ledger.write(call, [(ERROR, error)])
-        call_ended(call)
+    if call.cancelled:
+        return
+    if isinstance(error, Exception) and call.machine.ledger is not None and not is_invalid_resume(error):
+        call.machine.ledger.write(call, [(ERROR, error)])
+    call_ended(call)
 
 
 def bubbled(calls: Sequence[CallTask], error: BaseException | None) -> BaseException | None:
@@ -327,7 +331,9 @@ def _check_order(call: CallTask, calls: Calls, pending: Pending) -> None:
 
 def _is_on_path(call: CallTask) -> bool:
     """Whether the run was asked to go on from a checkpoint inside a graph that this call runs."""
-    return any(namespace.startswith(call.namespace) for namespace in call.machine.scope.checkpoint_map if namespace)
+    return any(
+        namespace.startswith(call.namespace) for namespace in call.machine.scope.checkpoint_map if namespace
+    )
 
 
 def _is_outdated(call: CallTask, calls: Calls, pending: Pending) -> bool:
@@ -346,7 +352,9 @@ def _is_outdated(call: CallTask, calls: Calls, pending: Pending) -> bool:
     if _asked_in(call.id, calls, pending, answered):
         calls.outdated = True
         call.answers = _answers_before(call, answered)
-    elif caller.child_count or any(interrupt_id(caller.id, n) in answered for n in range(caller.interrupt_count)):
+    elif caller.child_count or any(
+        interrupt_id(caller.id, n) in answered for n in range(caller.interrupt_count)
+    ):
         calls.outdated = True
         call.answers = None
     return calls.outdated

@@ -18,7 +18,9 @@ from stepgraph.values.missing import MISSING
 if TYPE_CHECKING:
     from stepgraph.channels.base import BaseChannel
     from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.plan import NodePlan
     from stepgraph.pregel.task import Task
+    from stepgraph.values.commands import Send
 
 _OVERWRITE_KEY = "__overwrite__"
 
@@ -197,3 +199,18 @@ def show_objects(machine: Machine, changed: set[str], folded: dict[str, Any]) ->
         else:
             empty.add(name)
     return empty
+
+
+def gathered(tasks: Sequence[Task]) -> tuple[list[NodePlan], list[Send] | None]:
+    """The nodes and Sends that the tasks of a superstep lead to, in the order of tasks."""
+    pulls: list[NodePlan] = []
+    sends: list[Send] | None = None
+    for task in tasks:
+        if task.targets:
+            pulls += task.targets
+        if task.sends:
+            if sends is None:
+                sends = list(task.sends)
+            else:
+                sends += task.sends
+    return pulls, sends

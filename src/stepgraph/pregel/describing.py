@@ -28,7 +28,9 @@ class Describing:
         """Node to the hidden node that handles its failures."""
         policies = [(name, node.policy) for name, node in self.plan.nodes.items()]
         return {
-            name: policy.error_handler.name for name, policy in policies if policy and policy.error_handler is not None
+            name: policy.error_handler.name
+            for name, policy in policies
+            if policy and policy.error_handler is not None
         }
 
     @property

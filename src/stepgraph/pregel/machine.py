@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import GraphRecursionError, InvalidUpdateError, is_invalid_resume
-from stepgraph.pregel.commit import commit_objects, finish_objects, fold_mapping, fold_pairs
+from stepgraph.pregel.commit import commit_objects, finish_objects, fold_mapping, fold_pairs, gathered
 from stepgraph.pregel.identity import namespace_tuple
+from stepgraph.pregel.reports import limit_message, report_half_filled, report_lost_edits
 from stepgraph.pregel.task import Task
 from stepgraph.values.names import ERROR, ERROR_SOURCE_NODE, INTERRUPT
 
@@ -243,7 +244,7 @@ class Machine:
             self.status = "done"
             return ()
         if self.step > self.stop:
-            raise GraphRecursionError(self._limit_message(tasks))
+            raise GraphRecursionError(limit_message(self, tasks))
         self.alone = len(tasks) == 1
         self.tasks = tasks
         if self.scope.control is not None and self.scope.control.drain_requested:
@@ -325,13 +326,13 @@ class Machine:
             else:
                 folded = fold_pairs(self, tasks)
         if self.containers:
-            self._report_lost_edits(tasks)
+            report_lost_edits(self, tasks)
         if len(tasks) == 1:
             task = tasks[0]
             pulls: Sequence[NodePlan] = task.targets
             sends = task.sends
         else:
-            pulls, sends = _gather(tasks)
+            pulls, sends = gathered(tasks)
         joined = self._arrive(tasks) if plan.joins else ()
         if joined:
             pulls = (*pulls, *[join.target for join in joined])
@@ -364,7 +365,7 @@ class Machine:
                     fold_mapping(self, updates, task) if type(updates) is dict else fold_pairs(self, tasks)
                 )
         if self.containers:
-            self._report_lost_edits(tasks)
+            report_lost_edits(self, tasks)
         if folded:
             self.apply(folded)
             if not self.produced:
@@ -463,14 +464,15 @@ class Machine:
         if self.stops and self._stops_here(pulls, sends, ran):
             return ()
         if self.step > self.stop:
-            raise GraphRecursionError(self._limit_message(ran))
+            raise GraphRecursionError(limit_message(self, ran))
         self.pass_breakpoint = False
         if len(pulls) == 1 and not sends:
             self.alone = True
             tasks: Sequence[Task] = (Task(self, pulls[0], self.read(pulls[0])),)
         elif not pulls and not sends:
             self.status = "done"
-            self._report_half_filled()
+            if self.joins:
+                report_half_filled(self)
             return ()
         else:
             tasks = self.make_tasks(pulls, sends)
@@ -581,38 +583,6 @@ class Machine:
             if self.sink is not None:
                 self.sink.values(self, None)
 
-    def _report_lost_edits(self, tasks: Sequence[Task]) -> None:
-        """Warn where a node changed the length of a container it was given and did not return it."""
-        state = self.state
-        for task in tasks:
-            given = task.input
-            if type(given) is dict and task.index < 0 and not task.restored and not task.node.hidden:
-                for key in self.containers if len(self.containers) < len(given) else given:
-                    held = given.get(key)
-                    if key not in self.containers or held is None or type(held) is not type(state[key]):
-                        continue
-                    if len(held) != len(state[key]):
-                        updates = task.updates
-                        if key not in (updates if isinstance(updates, dict) else dict(updates)):
-                            _warn_lost_edit(task, key)
-
-    def _report_half_filled(self) -> None:
-        if not self.joins:
-            return
-        for channel, arrived in self.joins.items():
-            join = self.plan.joins.get(channel)
-            if join is not None and arrived and len(arrived) < len(join.sources):
-                _warn_half_filled(self, join, arrived)
-
-    def _limit_message(self, ran: Sequence[Task]) -> str:
-        names = ", ".join(repr(task.node.name) for task in ran[:5])
-        return (
-            f"Recursion limit of {self.scope.limit} reached without hitting a stop condition in graph "
-            f"{self.plan.graph_name!r}{' at ' + repr(self.namespace) if self.namespace else ''}; the last to run: {names}. "
-            "You can increase the limit by setting the `recursion_limit` config key: "
-            "graph.invoke(input, {'recursion_limit': N}), where k supersteps need k + 1."
-        )
-
 
 def _store_ended(task: Task) -> None:
     """Durability `exit` stores no child that ended, unless the task that called it has to go on later."""
@@ -623,45 +593,3 @@ def _store_ended(task: Task) -> None:
 
 def _by_name(node: NodePlan) -> str:
     return node.name
-
-
-def _gather(tasks: Sequence[Task]) -> tuple[list[NodePlan], list[Send] | None]:
-    pulls: list[NodePlan] = []
-    sends: list[Send] | None = None
-    for task in tasks:
-        if task.targets:
-            pulls += task.targets
-        if task.sends:
-            if sends is None:
-                sends = list(task.sends)
-            else:
-                sends += task.sends
-    return pulls, sends
-
-
-def _warn_lost_edit(task: Task, key: str) -> None:
-    import warnings
-
-    from stepgraph.warnings import LostEditWarning
-
-    warnings.warn(
-        f"Node {task.node.name!r} of graph {task.node.plan.graph_name!r} changed the length of state[{key!r}] in place and "
-        f"did not return it: the change is lost. Return {{{key!r}: ...}} from the node.",
-        LostEditWarning,
-        stacklevel=2,
-    )
-
-
-def _warn_half_filled(machine: Machine, join: Any, arrived: set[str]) -> None:
-    import warnings
-
-    from stepgraph.warnings import HalfFilledJoinWarning
-
-    missing = sorted(join.sources - arrived)
-    warnings.warn(
-        f"The run of graph {machine.plan.graph_name!r} ended while the waiting edge {sorted(join.sources)} -> "
-        f"{join.target.name!r} was half filled: {sorted(arrived)} arrived, {missing} never ran. It may fire in the thread's "
-        "next run. Use add_conditional_edges or defer=True where a branch may not be taken.",
-        HalfFilledJoinWarning,
-        stacklevel=2,
-    )

@@ -281,4 +281,4 @@ def modes_of(stream_mode: str | Sequence[str] | None, default: Any) -> tuple[fro
     return modes, single
 
 
-_MODES = frozenset(("values", "updates", "custom", "messages", "checkpoints", "tasks", "debug"))
+_MODES = frozenset(("values", "updates", "custom", "messages", "checkpoints", "tasks", "debug", "tools"))

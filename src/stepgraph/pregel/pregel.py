@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
+from stepgraph.pregel.batching import Batching
 from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
 from stepgraph.pregel.describing import Describing
 from stepgraph.pregel.drivers import sync
@@ -39,7 +40,7 @@ OutputT = TypeVar("OutputT", default=StateT)
 Config = Mapping[str, Any]
 
 
-class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT]):
+class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT, OutputT]):
     """A graph that runs: in supersteps, with or without a saver, alone or inside another graph.
 
     Usually made by `StateGraph.compile()`. Made directly it takes nodes that read and write channels; see
@@ -319,35 +320,6 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
         machine = open_child(self, task)
         return sync.run(machine, partial(self._begin, machine, task.input, None))
 
-    def batch(self, inputs: Sequence[Any], config: Any = None, **kwargs: Any) -> list[Any]:
-        """Run several inputs, side by side, and answer their outputs in order.
-
-        Args:
-            inputs: The inputs.
-            config: One config for all, or a list with one for each.
-            kwargs: See `invoke`; `return_exceptions=True` answers errors in place of outputs.
-        """
-        from concurrent.futures import ThreadPoolExecutor
-        from contextvars import copy_context
-
-        if not inputs:
-            return []
-        keep = kwargs.pop("return_exceptions", False)
-        configs = config if isinstance(config, list) else [config] * len(inputs)
-        most = next((c["max_concurrency"] for c in configs if c and c.get("max_concurrency")), None)
-
-        def one(input: Any, own: Config | None) -> Any:
-            try:
-                return self.invoke(input, own, **kwargs)
-            except Exception as error:
-                if keep:
-                    return error
-                raise
-
-        with ThreadPoolExecutor(most or min(32, len(inputs))) as pool:
-            waiting = [pool.submit(copy_context().run, one, i, c) for i, c in zip(inputs, configs)]
-            return [future.result() for future in waiting]
-
     # ---- running, asynchronously
 
     async def ainvoke(
@@ -455,30 +427,6 @@ class Pregel(Inspecting, Describing, Generic[StateT, ContextT, InputT, OutputT])
 
         machine = open_child(self, task)
         return await aio.arun(machine, partial(self._abegin, machine, task.input, None))
-
-    async def abatch(self, inputs: Sequence[Any], config: Any = None, **kwargs: Any) -> list[Any]:
-        """The same as `batch`, awaited."""
-        import asyncio
-
-        if not inputs:
-            return []
-        keep = kwargs.pop("return_exceptions", False)
-        configs = config if isinstance(config, list) else [config] * len(inputs)
-        most = next((c["max_concurrency"] for c in configs if c and c.get("max_concurrency")), len(inputs))
-        gate = asyncio.Semaphore(most)
-
-        async def one(input: Any, own: Config | None) -> Any:
-            async with gate:
-                return await self.ainvoke(input, own, **kwargs)
-
-        waiting = [asyncio.ensure_future(one(i, c)) for i, c in zip(inputs, configs)]
-        try:
-            return list(await asyncio.gather(*waiting, return_exceptions=keep))
-        except BaseException:
-            for task in waiting:
-                task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
-            raise
 
     # ---- what the two share
 

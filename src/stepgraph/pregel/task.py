@@ -137,6 +137,16 @@ class Task:
         return self.machine.state.get(PREVIOUS)
 
     @property
+    def above(self) -> Task | None:
+        """The task that waits for this one."""
+        return self.machine.parent
+
+    @property
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What a key function is called with."""
+        return (self.input,), {}
+
+    @property
     def checkpoint_map(self) -> dict[str, str]:
         """Namespace to checkpoint id, for a graph that this task starts."""
         machine = self.machine

@@ -30,17 +30,20 @@ _YIELD_SECONDS = 1e-6
 
 
 class _InContext:
-    """Await the rest of a coroutine whose first step already ran, each step inside the task's context."""
+    """Await a coroutine without a task of its own, each of its steps inside a context of its own."""
 
-    __slots__ = ("_context", "_coroutine", "_yielded")
+    __slots__ = ("_context", "_coroutine")
 
-    def __init__(self, context: Context, coroutine: Any, yielded: Any) -> None:
+    def __init__(self, context: Context, coroutine: Any) -> None:
         self._context = context
         self._coroutine = coroutine
-        self._yielded = yielded
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        run, coroutine, yielded = self._context.run, self._coroutine, self._yielded
+        run, coroutine = self._context.run, self._coroutine
+        try:
+            yielded = run(coroutine.send, None)
+        except StopIteration as stop:
+            return stop.value
         while True:
             try:
                 sent = yield yielded
@@ -64,14 +67,9 @@ async def arun_task(task: Task) -> None:
     machine = task.machine
     context = copy_context()
     context.run(CURRENT.set, task)
-    coroutine = _attempt(task)
+    coroutine = attempt(task)
     try:
-        try:
-            yielded = context.run(coroutine.send, None)
-        except StopIteration:
-            pass
-        else:
-            await _InContext(context, coroutine, yielded)
+        await _InContext(context, coroutine)
     except asyncio.CancelledError as error:
         _settle_cancelled(task, error)
     except BaseException as error:
@@ -81,7 +79,8 @@ async def arun_task(task: Task) -> None:
             machine.done(task)
 
 
-def _attempt(task: Task) -> Any:
+def attempt(task: Task) -> Any:
+    """The coroutine of one task: its bare body, or all that its node's policies ask for."""
     if task.node.policy is not None or task.machine.scope.observer is not None or task.timeout is not None:
         from stepgraph.pregel.drivers.attempts_aio import attempt_async
 
@@ -266,7 +265,7 @@ class _Countdown:
 
     async def _run(self, task: Task) -> None:
         try:
-            await _attempt(task)
+            await attempt(task)
         except asyncio.CancelledError as error:
             _settle_cancelled(task, error)
         except BaseException as error:

@@ -17,6 +17,7 @@ from stepgraph.pregel.drivers.limits import run_limited
 from stepgraph.pregel.drivers.slots import RunSlot, node_slots
 from stepgraph.pregel.drivers.sync import as_failure, explain_failure, is_stopping, loop_host
 from stepgraph.pregel.handling import begin_handling, finish_handling, has_handler
+from stepgraph.pregel.observing import UNSEEN
 from stepgraph.pregel.policies import limits_of, seconds_before_retry
 from stepgraph.pregel.task import CURRENT
 
@@ -154,9 +155,9 @@ def _attempt_in_time(task: Task) -> None:
 def observed(task: Task) -> Any:
     """The attempt itself, in a context of its own."""
     observer = task.machine.scope.observer
-    if observer is None:
+    if observer is None or observer is UNSEEN:
         execute(task)
-        return
-    CURRENT.set(task)
-    with observer.around(task):
-        execute(task)
+    else:
+        from stepgraph.pregel.observed import execute_observed
+
+        execute_observed(task, observer)

@@ -19,6 +19,7 @@ from stepgraph.pregel.drivers.limits_aio import run_limited
 from stepgraph.pregel.drivers.slots import RunSlot, Slots, node_slots
 from stepgraph.pregel.drivers.sync import explain_failure
 from stepgraph.pregel.handling import begin_handling, finish_handling, has_handler
+from stepgraph.pregel.observing import UNSEEN
 from stepgraph.pregel.policies import limits_of, seconds_before_retry
 from stepgraph.pregel.task import CURRENT
 
@@ -153,11 +154,12 @@ async def _attempt_in_time(task: Task) -> None:
 async def observed(task: Task) -> None:
     """The attempt itself."""
     observer = task.machine.scope.observer
-    if observer is None:
+    if observer is None or observer is UNSEEN:
         await aexecute(task, path_off_loop)
-        return
-    async with observer.aaround(task):
-        await aexecute(task, path_off_loop)
+    else:
+        from stepgraph.pregel.observed import aexecute_observed
+
+        await aexecute_observed(task, observer, path_off_loop)
 
 
 async def regain(held: RunSlot) -> None:

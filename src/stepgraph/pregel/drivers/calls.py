@@ -95,13 +95,12 @@ def start_call(node: NodePlan, arguments: tuple[Any, ...], named: dict[str, Any]
         from stepgraph.pregel.drivers.calls_aio import start_on_loop
 
         return start_on_loop(call, calls)
-    call.future = future = TaskFuture[Any]()
+    call.future = call.shown = future = TaskFuture[Any]()
     if call.restored:
         future.set_result(call.result)
     elif node.is_async:
         from stepgraph.pregel.drivers.calls_aio import start_on_host
 
-        lend_slot(call)
         start_on_host(call, future, loop_host(call.machine).loop())
     else:
         calls.on_thread(call, future)
@@ -237,12 +236,11 @@ class RunningCalls(Calls):
 
 
 def _was_seen(call: CallTask) -> bool:
-    if call.future is not None and call.future.collected:
-        return True
-    handle = call.handle
-    if handle is None or call.future is not None:
-        return False
-    return handle.cancelled() or not handle._log_traceback
+    """Whether anybody looked at the future of a call that failed."""
+    shown = call.shown
+    if isinstance(shown, TaskFuture):
+        return shown.collected
+    return shown.cancelled() or not shown._log_traceback
 
 
 def _cancel_from_afar(call: CallTask) -> None:
@@ -267,10 +265,11 @@ def _perform(call: CallTask, context: Context) -> Any:
     machine = call.machine
     try:
         if is_stopping(machine):
+            call.cancelled = True
             raise CancelledError
         context.run(attempt_sync if needs_policies(call) else execute, call)
     except BaseException as error:
-        raised = note_failure(call, error)
+        raised = note_failure(call, as_failure(call, unwrapped(error)))
         if raised is error:
             raise
         raise raised from error
@@ -283,11 +282,10 @@ def _perform(call: CallTask, context: Context) -> Any:
 
 def note_failure(call: CallTask, error: BaseException) -> BaseException:
     """Tell what became of a call that raised, and answer what its caller gets."""
-    raised = as_failure(call, unwrapped(error))
-    if isinstance(raised, Exception) and not isinstance(raised, CancelledError):
-        explain_failure(call, raised)
-    call_failed(call, raised)
-    return raised
+    if isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
+        explain_failure(call, error)
+    call_failed(call, error)
+    return error
 
 
 def keep_result(call: CallTask) -> None:

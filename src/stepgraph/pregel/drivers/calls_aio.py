@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.errors import NodeCancelledError
+from stepgraph.pregel.call import unwrapped
 from stepgraph.pregel.drivers.aio import attempt
+from stepgraph.pregel.drivers.attempts_aio import is_being_cancelled
 from stepgraph.pregel.drivers.calls import (
     RunningCalls,
     TaskFuture,
@@ -25,18 +29,16 @@ def start_on_loop(call: CallTask, calls: RunningCalls) -> asyncio.Future[Any]:
     """Start a call that a coroutine makes: a coroutine as a task of this event loop, anything else on a thread."""
     loop = asyncio.get_running_loop()
     if call.restored:
-        done: asyncio.Future[Any] = loop.create_future()
-        done.set_result(call.result)
-        call.handle = done
+        call.handle = loop.create_future()
+        call.handle.set_result(call.result)
     elif call.node.is_async:
-        lend_slot(call)
-        call.handle = loop.create_task(_run(call), context=_context_of(call))
+        _start(call, loop, _context_of(call))
     else:
         call.future = future = TaskFuture[Any]()
         calls.on_thread(call, future)
         call.handle = asyncio.wrap_future(future, loop=loop)
-    handle: asyncio.Future[Any] = call.handle
-    return handle
+    call.shown = handle = call.handle
+    return handle  # type: ignore[no-any-return]
 
 
 def start_on_host(call: CallTask, future: TaskFuture[Any], loop: asyncio.AbstractEventLoop) -> None:
@@ -44,20 +46,24 @@ def start_on_host(call: CallTask, future: TaskFuture[Any], loop: asyncio.Abstrac
     context = _context_of(call)
 
     def begin() -> None:
-        if not future.set_running_or_notify_cancel():
-            regain_slot(call)
-            return
-        call.handle = loop.create_task(_run(call), context=context)
-        call.handle.add_done_callback(finish)
+        if future.set_running_or_notify_cancel():
+            _start(call, loop, context)
+            call.handle.add_done_callback(finish)
 
     def finish(handle: asyncio.Task[Any]) -> None:
-        error = asyncio.CancelledError() if handle.cancelled() else handle.exception()
+        error = CancelledError() if handle.cancelled() else handle.exception()
         if error is None:
             future.set_result(handle.result())
         else:
             future.set_exception(error)
 
     loop.call_soon_threadsafe(begin)
+
+
+def _start(call: CallTask, loop: asyncio.AbstractEventLoop, context: Context) -> None:
+    lend_slot(call)
+    call.handle = loop.create_task(_run(call), context=context)
+    call.handle.add_done_callback(lambda _: regain_slot(call))
 
 
 def _context_of(call: CallTask) -> Context:
@@ -71,17 +77,24 @@ async def _run(call: CallTask) -> Any:
     try:
         await attempt(call)
     except BaseException as error:
-        raised = note_failure(call, error)
+        raised = note_failure(call, _as_failure(call, unwrapped(error)))
         if raised is error:
             raise
         raise raised from error
-    finally:
-        regain_slot(call)
     keep_result(call)
     recorder = call.machine.recorder
     if recorder is not None and recorder.waits:
         await recorder.abetween_steps()
     return call.result
+
+
+def _as_failure(call: CallTask, raised: BaseException) -> BaseException:
+    """A task that raises `CancelledError` although nobody cancels it has failed."""
+    if isinstance(raised, asyncio.CancelledError) and not is_being_cancelled(call):
+        failure = NodeCancelledError(call.node.name)
+        failure.__cause__ = raised
+        return failure
+    return raised
 
 
 async def wait_for(calls: RunningCalls) -> None:
@@ -103,9 +116,17 @@ async def wait_for(calls: RunningCalls) -> None:
 
 def _unfinished(call: CallTask) -> asyncio.Future[Any] | None:
     """What of a call is still to be waited for: its future in this event loop, then the thread behind it."""
+    loop = asyncio.get_running_loop()
     handle: asyncio.Future[Any] | None = call.handle
-    if handle is not None and handle.get_loop() is asyncio.get_running_loop() and not handle.done():
+    if handle is not None and handle.get_loop() is loop and not handle.done():
         return handle
-    if call.future is not None and not call.future.done():
-        return asyncio.wrap_future(_Watched(call.future))
-    return None
+    if call.future is None or call.future.done():
+        return None
+    ended = loop.create_future()
+
+    def finish() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    call.future.add_done_callback(lambda _: loop.call_soon_threadsafe(finish))
+    return ended

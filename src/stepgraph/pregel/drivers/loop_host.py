@@ -35,6 +35,10 @@ class LoopHost:
                 self._thread.start()
             return self._own
 
+    def owns(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether coroutines of the run are at home on this loop."""
+        return loop is self._borrowed or loop is self._own
+
     def run(self, make: Callable[[], Coroutine[Any, Any, Any]], context: Context) -> Any:
         """Run a coroutine on the loop in the given context and wait for its result; an interrupted wait cancels it."""
         loop = self.loop()

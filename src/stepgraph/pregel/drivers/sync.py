@@ -71,7 +71,11 @@ def settle_error(task: Task, error: BaseException) -> None:
 
 def as_failure(task: Task, raised: BaseException) -> BaseException:
     """A node that raises `CancelledError` although nobody stops its run has failed; anything else is what it is."""
-    if isinstance(raised, Exception) or type(raised).__name__ != "CancelledError" or is_stopping(task.machine):
+    if (
+        isinstance(raised, Exception)
+        or type(raised).__name__ != "CancelledError"
+        or is_stopping(task.machine)
+    ):
         return raised
     failure = NodeCancelledError(task.node.name)
     failure.__cause__ = raised
@@ -115,7 +119,7 @@ def run_tasks(machine: Machine, tasks: Sequence[Task]) -> None:
     if len(tasks) == 1:
         run_task(tasks[0])
         return
-    quick = all([task.node.quick for task in tasks])
+    quick = all(task.node.quick for task in tasks)
     SharedStep(tasks, run_task, helpers_for(tasks, machine.scope.max_concurrency)).run(quick)
 
 

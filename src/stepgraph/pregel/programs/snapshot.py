@@ -56,7 +56,9 @@ def graph_at(graph: Any, namespace: str) -> Any:
     node_graphs: Sequence[Any] = ()
     parts = without_task_ids(namespace).split(NS_SEP) if namespace else []
     for part, following in zip(parts, [*parts[1:], ""]):
-        if following in found.node_error_handler_map.values():  # a handler's graphs live below the task that failed
+        if (
+            following in found.node_error_handler_map.values()
+        ):  # a handler's graphs live below the task that failed
             continue
         if part.isdigit() and node_graphs:
             found = node_graphs[min(int(part), len(node_graphs) - 1)]
