@@ -23,6 +23,7 @@ from stepgraph.errors import (
     NodeTimeoutError,
     ParentCommand,
     TaskNotFound,
+    TaskOrderError,
     ThreadBusyError,
     UnknownInterruptError,
     is_invalid_resume,
@@ -53,6 +54,7 @@ SAMPLES = {
     NodeTimeoutError: lambda: NodeTimeoutError("n", 1.5, kind="run", run_timeout=1),
     ParentCommand: lambda: ParentCommand(Command(goto="x")),
     TaskNotFound: lambda: TaskNotFound("t"),
+    TaskOrderError: lambda: TaskOrderError(0, "flow", "b", "a", "LangGraph"),
     ThreadBusyError: lambda: ThreadBusyError("1", "n", run_id="a", other_run_id="b", last_step=3),
     UnknownInterruptError: lambda: UnknownInterruptError(
         "which?", reason="ambiguous", interrupt_ids=["x"], pending_ids=["a", "b"]
@@ -203,3 +205,10 @@ def test_a_busy_thread_may_refuse_before_the_start():
 
 def test_a_busy_thread_may_have_its_own_text():
     assert str(ThreadBusyError("1", message="busy")) == "busy"
+
+
+def test_a_task_order_error_names_both_tasks_and_what_to_do():
+    error = TaskOrderError(2, "flow", "b", "a", "LangGraph")
+    assert "Call 2 of 'flow' in graph 'LangGraph' is to 'b' now, but 'a' was called there" in str(error)
+    assert "@task(name=...)" in str(error)
+    assert "no longer exists under its name" in str(TaskOrderError(0, "flow", "b"))

@@ -36,6 +36,7 @@ __all__ = (
     "NodeTimeoutError",
     "ParentCommand",
     "TaskNotFound",
+    "TaskOrderError",
     "ThreadBusyError",
     "UnknownInterruptError",
     "is_invalid_resume",
@@ -319,6 +320,49 @@ class InvalidResumeError(ValueError):
 
 
 _INVALID_RESUME = "__invalid_resume__"
+
+
+class TaskOrderError(RuntimeError):
+    """A node or entrypoint that is run again makes its `@task` calls in another order than the run that stored results.
+
+    Args:
+        number: Which call of the caller, from 0.
+        caller: The node, entrypoint or task that makes the calls.
+        task: The task that is called there now.
+        stored: The task whose call is stored there, where its name is known.
+        graph: The graph.
+        message: The text; by default it is made of the other arguments.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        caller: str,
+        task: str,
+        stored: str | None = None,
+        graph: str = "",
+        *,
+        message: str | None = None,
+    ) -> None:
+        self.number = number
+        self.caller = caller
+        self.task = task
+        self.stored = stored
+        self.graph = graph
+        super().__init__(message if message is not None else self._describe())
+
+    def _describe(self) -> str:
+        before = f"{self.stored!r} was" if self.stored else "a task that no longer exists under its name was"
+        return (
+            f"Call {self.number} of {self.caller!r} in graph {self.graph!r} is to {self.task!r} now, but {before} called there"
+            " when the thread was last run: stored results would go to the wrong calls. Make the calls in the same order"
+            " whenever the code runs again (what they depend on must come from inputs, tasks and answers, not from the time,"
+            " chance or changed globals), keep a renamed task's old name with @task(name=...), or start the thread with a"
+            " new input."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
 
 
 def mark_invalid_resume(error: BaseException) -> None:

@@ -14,6 +14,7 @@ __all__ = (
     "LangGraphDeprecationWarning",
     "LostEditWarning",
     "StepgraphWarning",
+    "UncollectedFailureWarning",
     "UnknownStateKeyWarning",
 )
 
@@ -86,3 +87,7 @@ class LostEditWarning(StepgraphWarning):
 
 class HalfFilledJoinWarning(StepgraphWarning):
     """A run ended while a waiting edge still waited for some of its sources."""
+
+
+class UncollectedFailureWarning(StepgraphWarning):
+    """A `@task` call failed, and the code that called it never looked at its future."""

@@ -29,6 +29,7 @@ from stepgraph.schema.signatures import (
 __all__ = [
     "command_targets",
     "describe_parameters",
+    "injected_arguments",
     "injected_parameters",
     "input_schema_of",
     "literal_targets",
@@ -112,14 +113,30 @@ def injected_parameters(action: Any) -> dict[str, InjectedKind]:
     state = state_parameter_of(action)
     found: dict[str, InjectedKind] = {}
     for parameter in signature.free():
-        if parameter == state or parameter.kind not in (
-            ParameterKind.POSITIONAL_OR_KEYWORD,
-            ParameterKind.KEYWORD_ONLY,
-        ):
+        if parameter == state or parameter.kind not in _BY_KEYWORD:
             continue
         kind = _injected_kind(parameter)
         if kind is not None:
             found[parameter.name] = kind
+    return found
+
+
+_BY_KEYWORD: Final = (ParameterKind.POSITIONAL_OR_KEYWORD, ParameterKind.KEYWORD_ONLY)
+
+
+def injected_arguments(action: Any) -> dict[str, tuple[InjectedKind, int | None]]:
+    """The same for a callable that is called with arguments of its own, not with a state: the first parameter counts too.
+
+    Returns:
+        Parameter name to what it wants, and its place among the positional parameters (`None`: it has none): an argument
+        that the caller passes there wins.
+    """
+    signature = _signature(action)
+    found: dict[str, tuple[InjectedKind, int | None]] = {}
+    for place, parameter in enumerate(() if signature is None else signature.free()):
+        kind = _injected_kind(parameter) if parameter.kind in _BY_KEYWORD else None
+        if kind is not None:
+            found[parameter.name] = (kind, place if parameter.is_positional else None)
     return found
 
 

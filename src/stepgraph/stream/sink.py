@@ -64,7 +64,7 @@ class Sink:
         ordered = sorted(tasks, key=_sends_first)
         for task in (*ordered, *[task.handler for task in ordered if task.handler is not None]):
             if not task.node.hidden:
-                self._both(task, "tasks", "task", project.task_payload(task))
+                self.show_task(task, "task", project.task_payload(task))
 
     def _restored(self, task: Task) -> None:
         task = task.handler or task
@@ -83,12 +83,12 @@ class Sink:
                 chunk["__metadata__"] = {"cached": True}
             self.put((task.machine.namespace_parts, "updates", chunk))
         if self.wants_tasks and not task.cached:
-            self._both(task, "tasks", "task_result", project.result_payload(task))
+            self.show_task(task, "task_result", project.result_payload(task))
 
     def task_failed(self, task: Task) -> None:
         """A task failed for good."""
         if self.wants_tasks:
-            self._both(task, "tasks", "task_result", project.result_payload(task))
+            self.show_task(task, "task_result", project.result_payload(task))
 
     def task_paused(self, task: Task) -> None:
         """A task waits for a person."""
@@ -101,7 +101,7 @@ class Sink:
             shown = {**state, INTERRUPT: asked} if isinstance(state, dict) else {INTERRUPT: asked}
             self.put((machine.namespace_parts, "values", shown))
         if self.wants_tasks and not task.restored:
-            self._both(task, "tasks", "task_result", project.result_payload(task))
+            self.show_task(task, "task_result", project.result_payload(task))
 
     def breakpoint(self, machine: Machine) -> None:
         """The run stops before or after a node, as it was told to."""
@@ -128,10 +128,11 @@ class Sink:
 
         return Sink(other.modes | self.modes, put, other.stamp)
 
-    def _both(self, task: Task, mode: str, kind: str, payload: dict[str, Any]) -> None:
+    def show_task(self, task: Task, kind: str, payload: dict[str, Any]) -> None:
+        """What became of a task, in the modes `tasks` and `debug`."""
         machine = task.machine
-        if mode in self.modes:
-            self.put((machine.namespace_parts, mode, payload))
+        if "tasks" in self.modes:
+            self.put((machine.namespace_parts, "tasks", payload))
         if self.wants_debug:
             self._debug(machine, kind, payload, machine.step)
 

@@ -1,0 +1,8 @@
+"""The functional API: workflows as plain functions, with `@entrypoint` and `@task`."""
+
+from __future__ import annotations
+
+from stepgraph.func.entrypoints import entrypoint
+from stepgraph.func.tasks import task
+
+__all__ = ["entrypoint", "task"]
