@@ -46,7 +46,7 @@ class LoopHost:
         held: list[asyncio.Task[Any]] = []
 
         def begin() -> None:
-            task = loop.create_task(make(), context=context)
+            task = loop.create_task(_outcome(make), context=context)
             held.append(task)
             task.add_done_callback(lambda _: done.set())
 
@@ -58,7 +58,10 @@ class LoopHost:
                 loop.call_soon_threadsafe(held[0].cancel)
                 done.wait(5)
             raise
-        return held[0].result()
+        result, stop = held[0].result()
+        if stop is not None:
+            raise stop
+        return result
 
     def close(self) -> None:
         """Stop the helper thread and close its loop; a borrowed loop is left alone."""
@@ -70,6 +73,14 @@ class LoopHost:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+async def _outcome(make: Callable[[], Coroutine[Any, Any, Any]]) -> tuple[Any, BaseException | None]:
+    """The coroutine's result, or what would stop the loop itself: that is for the thread that waits."""
+    try:
+        return await make(), None
+    except (SystemExit, KeyboardInterrupt) as stop:
+        return None, stop
 
 
 async def _wind_down(loop: asyncio.AbstractEventLoop) -> None:
