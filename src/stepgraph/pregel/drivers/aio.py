@@ -88,13 +88,9 @@ def attempt(task: Task) -> Any:
     return aexecute(task, path_off_loop)
 
 
-async def in_context(context: Context, coroutine: Any) -> Any:
-    """Await a coroutine within this task of the event loop, but each of its steps inside a context of its own."""
-    try:
-        yielded = context.run(coroutine.send, None)
-    except StopIteration as stop:
-        return stop.value
-    return await _InContext(context, coroutine, yielded)
+def in_context(context: Context, coroutine: Any) -> Awaitable[Any]:
+    """A coroutine to be awaited within this task of the event loop, but each of its steps inside `context`."""
+    return _InContext(context, coroutine)
 
 
 async def path_off_loop(task: Task, path: Callable[[Any, Task], Any], state: Any) -> Any:
