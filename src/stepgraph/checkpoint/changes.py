@@ -38,9 +38,11 @@ class StepChanges:
         expected_head: The id of the checkpoint that must still be the newest of this thread and namespace; `None` if
             there must be none; `MISSING` not to check.
         run_id: The run that stores it.
+        cleared: The changed channels that hold nothing now, where every version is `id`; `None`: to be worked out.
     """
 
     __slots__ = (
+        "cleared",
         "expected_head",
         "id",
         "parent_id",
@@ -68,6 +70,7 @@ class StepChanges:
         returned: set[int] | None = None,
         expected_head: Any = MISSING,
         run_id: str | None = None,
+        cleared: list[str] | None = None,
     ) -> None:
         self.id = id
         self.parent_id = parent_id
@@ -80,6 +83,7 @@ class StepChanges:
         self.returned = returned
         self.expected_head = expected_head
         self.run_id = run_id
+        self.cleared = cleared
 
 
 _IMMUTABLE = frozenset((str, int, float, bool, type(None), bytes, complex))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -32,13 +33,13 @@ WAITING: dict[str, tuple[str, str]] = {
 
 
 class Bridge(Protocol):
-    """What the engine asks of a bridge to a library that has callbacks and a config of its own."""
+    """What the engine asks of a bridge to a library that has callbacks and a config of its own.
 
-    def enter(self) -> Any:
-        """Code that runs from here on finds the config of the running task; answers what `leave` needs."""
+    While tasks are started, `variable` holds `task_config`, so that code of the library finds the running task's config.
+    """
 
-    def leave(self, token: Any) -> None:
-        """Undo `enter`."""
+    variable: ContextVar[Any]
+    task_config: Any
 
     def root_config(self, config: Config | None) -> Config | None:
         """The config of a root run, with what it inherits from code of the other library around it."""
@@ -46,8 +47,11 @@ class Bridge(Protocol):
     def observe(self, machine: Machine, options: Options) -> None:
         """Let callbacks watch the run that this machine is about to begin, if there are any."""
 
-    def coerced(self, action: Any) -> Any:
-        """A node's action made into an object with `invoke`, where it is a form that the other library knows."""
+    def adopt(self, kind: type) -> None:
+        """Make a class of ours one of the other library's kind."""
+
+    def calls_of(self, action: Any) -> tuple[Any, Any] | None:
+        """How a node calls an action of a form that only the other library knows; None for all others."""
 
 
 active: Bridge | None = None
@@ -55,15 +59,17 @@ active: Bridge | None = None
 
 
 def around(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Call so that code of the other library finds the config of the running task."""
+    """Call so that code of the other library finds the config of whichever task is running."""
     bridge = active
     if bridge is None:
         return call(*arguments)
-    token = bridge.enter()
+    variable = bridge.variable
+    outer = variable.get()
+    variable.set(bridge.task_config)
     try:
         return call(*arguments)
     finally:
-        bridge.leave(token)
+        variable.set(outer)
 
 
 class _Finder:
@@ -115,6 +121,18 @@ def install() -> None:
             _attach(module)
     if WAITING and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]
+
+
+ADOPTED: list[type] = []
+"""Our classes that become classes of the other library's kind once it is loaded."""
+
+
+def adopt(kind: type) -> type:
+    """Let a class of ours be of the other library's kind, now or as soon as that is loaded."""
+    ADOPTED.append(kind)
+    if active is not None:
+        active.adopt(kind)
+    return kind
 
 
 def load() -> None:

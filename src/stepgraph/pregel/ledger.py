@@ -111,29 +111,30 @@ class Ledger:
     def record_input(self, machine: Machine, input: Any) -> None:
         """The run's input, before its first node starts."""
         self._discard_pending(machine)
-        changed = dict.fromkeys(self.live)
+        before = self.live
         self.live = {START: None}
         values = {START: input, **self._starts(machine)}
-        self._put(machine, "input", values, [*changed, *values], {"__input__": {}}, [START], ())
+        cleared = [channel for channel in before if channel not in values]
+        self._put(machine, "input", values, cleared, {"__input__": {}}, [START], ())
         machine.step += 1
 
     def record_fork(self, machine: Machine) -> None:
         """A run that replays an old checkpoint begins with a copy of it."""
-        self._put(machine, "fork", {}, (), {}, [], ())
+        self._put(machine, "fork", {}, [], {}, [], ())
         machine.step += 1
 
     def record_copy(self, machine: Machine, source: str) -> None:
         """A checkpoint that is as its parent is."""
-        self._put(machine, source, {}, (), {}, [], ())
+        self._put(machine, source, {}, [], {}, [], ())
 
     def record_cleared(self, machine: Machine, tasks: Sequence[Task]) -> None:
         """Nothing is due any more: pending triggers count as seen."""
         self._discard_pending(machine)
-        changed = [*self.live]
+        cleared = [channel for channel in self.live if channel != TASKS]
         values: dict[str, Any] = {TASKS: []} if TASKS in self.live else {}
         self.live = {}
         seen = {task.node.name: self.seen.get(task.node.name, {}) for task in tasks}
-        self._put(machine, "update", values, changed, seen, [], ())
+        self._put(machine, "update", values, cleared, seen, [], ())
 
     def record_channels(
         self, machine: Machine, folded: dict[str, Any], changed: set[str], pulls: Sequence[NodePlan]
@@ -143,7 +144,8 @@ class Ledger:
         self.live = {}
         values = self._stored_values(machine, folded, changed)
         values = {**self._starts(machine), **values}
-        self._put(machine, "input", values, [*values, *changed], {"__input__": {}}, [*folded], ())
+        cleared = [channel for channel in changed if channel not in values]
+        self._put(machine, "input", values, cleared, {"__input__": {}}, [*folded], ())
         machine.step += 1
 
     def record_step(
@@ -169,23 +171,19 @@ class Ledger:
             self._control_values(machine, tasks, live, values)
         else:
             values.update(live)
-        changed = [*values]
         if sends:
             values[TASKS] = list(sends)
-            changed.append(TASKS)
             live[TASKS] = None
-        for channel in self.live:
-            if channel not in live:
-                if channel == TASKS:
-                    values[TASKS] = []
-                changed.append(channel)
+        elif TASKS in self.live:
+            values[TASKS] = []
+        cleared = [channel for channel in self.live if channel not in values]
         if changed_objects:
-            changed += [name for name in changed_objects if name not in values]
+            cleared += [name for name in changed_objects if name not in values]
         self.live = live
         writes = self._unstored_writes(machine, tasks)
         if self.returned is not None:
             self._note_returned(tasks)
-        self._put(machine, self.source, values, changed, seen, [*folded, *live], writes)
+        self._put(machine, self.source, values, cleared, seen, [*folded, *live], writes)
 
     def _mark_seen(self, tasks: Sequence[Task]) -> dict[str, dict[str, Version]]:
         """Nodes that ran have seen their triggers as they are now; the maps are made anew, never changed."""
@@ -301,20 +299,20 @@ class Ledger:
         machine: Machine,
         source: str,
         values: dict[str, Any],
-        changed: Sequence[str],
+        cleared: list[str],
         seen: dict[str, dict[str, Version]],
         updated: list[str],
         writes: Sequence[tuple[str, str, Sequence[tuple[str, Any]]]],
     ) -> None:
         if self.carried:
             values = {**self.carried, **values}
-            changed = [*self.carried, *changed]
+            cleared = [channel for channel in cleared if channel not in self.carried]
             self.carried = {}
         head = self.new_id()
         version: Version = head
         if self.next_version is not None:
             version = self.next_version(max(self.versions.values(), key=_sortable) if self.versions else None)
-        stored_versions = dict.fromkeys(changed, version)
+        stored_versions = dict.fromkeys((*values, *cleared), version)
         self.versions.update(stored_versions)
         metadata = {"source": source, "step": machine.step, **self.metadata}
         changes = StepChanges(
@@ -329,6 +327,7 @@ class Ledger:
             returned=self.returned,
             expected_head=MISSING,
             run_id=self.run_id,
+            cleared=cleared if self.next_version is None else None,
         )
         self.previous = self.head or None
         self.head = head
@@ -361,7 +360,7 @@ class Ledger:
             held.values.update(changes.values)
             held.versions.update(changes.versions)
             held.seen.update(changes.seen)
-            held.id, held.updated = changes.id, changes.updated
+            held.id, held.updated, held.cleared = changes.id, changes.updated, None
         else:
             self.held = changes
         if self.held_writes:

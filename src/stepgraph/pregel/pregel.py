@@ -6,6 +6,7 @@ trampoline that they call, and in nothing else.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,6 +23,7 @@ from stepgraph.pregel.inspecting import Inspecting
 from stepgraph.pregel.opening import PLAIN, Options, modes_of, open_child, open_run, timestamp
 from stepgraph.pregel.programs.begin import begin_child, begin_root, begin_without_saver
 from stepgraph.pregel.programs.trampoline import arun_program, run_program
+from stepgraph.pregel.subgraphs import names_tasks
 from stepgraph.pregel.task import current_task
 from stepgraph.stream.shape import as_output, shaper
 from stepgraph.stream.sink import Sink
@@ -459,9 +461,15 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
 
     def _is_live(self, modes: frozenset[str], subgraphs: bool) -> bool:
         """Whether events can come while a lone task runs, so that it must not run on the consumer's thread."""
-        return subgraphs or "custom" in modes or "messages" in modes or self._calls_tasks
+        if subgraphs or "custom" in modes or "messages" in modes:
+            return True
+        if "stepgraph.pregel.calls" not in sys.modules or modes.isdisjoint(_MODES_OF_TASKS):
+            return False
+        if self._calls_tasks is None:
+            self._calls_tasks = any(names_tasks(node.action) for node in self.plan.nodes.values())
+        return self._calls_tasks
 
-    _calls_tasks = False
+    _calls_tasks: bool | None = None
 
     def _output_channels(self) -> Any:
         return self.plan.output_channels
@@ -539,6 +547,10 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
         return (
             f"{type(self).__name__}({self.name!r}, nodes={[n for n in self.plan.nodes if n != '__start__']})"
         )
+
+
+_MODES_OF_TASKS = frozenset(("updates", "tasks", "debug"))
+"""The modes in which `@task` calls show."""
 
 
 def _put_live(append: Callable[[Any], None], wake: Callable[[Any], None], event: Any) -> None:

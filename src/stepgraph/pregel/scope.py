@@ -74,6 +74,7 @@ class Scope:
         "recorder",
         "replay",
         "rewind",
+        "root",
         "run_id",
         "saver",
         "slots",
@@ -107,6 +108,7 @@ class Scope:
         self.checkpoint_map: dict[str, str] = {}
         self.concurrency = "detect"
         self.rewind = False
+        self.root = self
         self.started_by: Any = None
         self.recorder: Any = None
         self.subgraphs = False

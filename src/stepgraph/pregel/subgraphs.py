@@ -24,6 +24,15 @@ def find_subgraphs(action: Any) -> tuple[Any, ...]:
     return tuple(found.values())
 
 
+def names_tasks(action: Any) -> bool:
+    """Whether an action's code names functions made by `@task`, so that it may call them."""
+    return any(_is_task(value) for value in _named(action, 1))
+
+
+def _is_task(value: Any) -> bool:
+    return getattr(type(value), "is_task_function", False) is True
+
+
 def _is_graph(value: Any) -> bool:
     kind = type(value)
     return hasattr(kind, "run_nested") and hasattr(kind, "arun_nested")
@@ -101,7 +110,9 @@ def _attributes(value: Any, names: list[str]) -> Iterator[Any]:
         found = held.get(name, _MISSING)
         if found is _MISSING and not isinstance(value, ModuleType):
             found = getattr(type(value), "__dict__", {}).get(name, _MISSING)
-        if found is not _MISSING and (_is_graph(found) or isinstance(found, (FunctionType, partial))):
+        if found is not _MISSING and (
+            _is_graph(found) or _is_task(found) or isinstance(found, (FunctionType, partial))
+        ):
             yield MethodType(found, value) if isinstance(found, FunctionType) and name not in held else found
 
 

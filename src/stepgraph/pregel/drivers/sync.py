@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from queue import SimpleQueue
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import GraphDrained, GraphInterrupt, NodeCancelledError, ParentCommand
@@ -106,12 +107,17 @@ def explain_failure(task: Task, error: BaseException) -> None:
 
 def loop_host(machine: Machine) -> Any:
     """The root run's place for coroutines; made on first use."""
-    host = machine.scope.loop_host
-    if host is None:
-        from stepgraph.pregel.drivers.loop_host import LoopHost
+    root = machine.scope.root
+    with _HOSTS:
+        if root.loop_host is None:
+            from stepgraph.pregel.drivers.loop_host import LoopHost
 
-        host = machine.scope.loop_host = LoopHost()
-    return host
+            root.loop_host = LoopHost()
+        return root.loop_host
+
+
+_HOSTS = Lock()
+"""Held while a root run's loop host is made: sibling threads may ask for it at once."""
 
 
 def run_tasks(machine: Machine, tasks: Sequence[Task]) -> None:
