@@ -12,9 +12,11 @@ A differing program is shrunk, and printed with both traces' difference. Use an 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,14 @@ from generated.programs import Program, depth, sketch  # noqa: E402
 from generated.strategies import Limits, programs  # noqa: E402
 from generated.trace import shape, start  # noqa: E402
 
-AGREED = Limits(parallel_parent_commands=False, below_false=False)
+PAUSING = Limits(
+    parallel_parent_commands=False,
+    persistent_parent_commands=False,
+    below_false=False,
+    deferred_beside_sends=False,
+    persistent=False,
+)
+AGREED = programs(PAUSING) | programs(replace(PAUSING, persistent=True, pauses=False))
 DRIVERS = {"sync": ("stream", "sync"), "async": ("astream", "async")}
 
 
@@ -45,6 +54,26 @@ def traced(package: str, program: Program, driver: str, durability: str | None, 
         return shape(start(program, setting, driver=way, durability=durability, saver=saver).to_end())
 
 
+def forgive(theirs: Any, ours: Any) -> None:
+    """Make equal, in place, what may differ and a program cannot avoid.
+
+    That is what `docs/differences.md` lists, and what siblings of a failing task got done before the run ended.
+    """
+    if [turn["error"] for turn in theirs["turns"]] == [turn["error"] for turn in ours["turns"]] and theirs[
+        "turns"
+    ][-1]["error"]:
+        theirs.clear()
+        ours.clear()
+        return
+    if str(theirs["head"]).startswith("unreadable"):
+        ours["head"] = theirs["head"]
+    for turn in theirs["turns"]:
+        for lines in turn["parts"].values():
+            failed = [json.loads(line[6:])["name"] for line in lines if line.startswith('tasks {"error": "')]
+            for name in failed:
+                lines.pop(f'updates {{"{name}": null}}', None)
+
+
 def compare(options: argparse.Namespace, counts: Counter[str]) -> None:
     """Compare generated programs until one differs."""
 
@@ -57,13 +86,14 @@ def compare(options: argparse.Namespace, counts: Counter[str]) -> None:
         phases=[Phase.generate] if options.no_shrink else [Phase.generate, Phase.shrink],
         print_blob=False,
     )
-    @given(programs(AGREED if options.agreed else Limits()))
+    @given(AGREED if options.agreed else programs())
     def same(program: Program) -> None:
         counts["programs"] += 1
         counts[f"depth {depth(program.root)}"] += 1
         saver = None if options.no_saver else "memory"
         theirs = traced(options.reference, program, options.driver, options.durability, saver)
         ours = traced(options.package, program, options.driver, options.durability, saver)
+        forgive(theirs, ours)
         if theirs == ours:
             return
         raise Differs(

@@ -56,10 +56,12 @@ class Limits:
     sends: bool = True
     parent_commands: bool = True
     parallel_parent_commands: bool = True
+    persistent_parent_commands: bool = True
     calls: bool = True
     deferred: bool = True
     conflicts: bool = True
     below_false: bool = True
+    deferred_beside_sends: bool = True
 
 
 ANYTHING = Limits()
@@ -83,6 +85,8 @@ def _level(draw: DrawFn, limits: Limits, prefix: str, level: int, *, pauses: boo
         for index in range(count)
     ]
     edges, branches = draw(_wiring(limits, made, chain=chain))
+    if not limits.deferred_beside_sends and any(isinstance(branch, Fan) for branch in branches):
+        made = [replace(node, defer=False) for node in made]
     starts = _entries(names, edges, branches, made)
     takes, gives = draw(st.sampled_from(BORDERS))
     before, after = draw(_breakpoints(limits, names, level)) if pauses else ((), ())
@@ -273,21 +277,22 @@ def _entries(
 
 def aimed(program: Program, limits: Limits) -> Program:
     """Let parent commands name the node after the one that holds their graph, where there is one."""
-    return replace(program, root=_aimed(program.root, (), limits))
+    return replace(program, root=_aimed(program.root, (), limits, kept=False))
 
 
-def _aimed(level: Level, above: tuple[str, ...], limits: Limits) -> Level:
+def _aimed(level: Level, above: tuple[str, ...], limits: Limits, *, kept: bool) -> Level:
     made = []
     names = [node.name for node in level.nodes]
-    alone = sequential(level)
+    kept = kept or level.checkpointer is True
+    allowed = limits.parallel_parent_commands or sequential(level)
+    allowed = allowed and (limits.persistent_parent_commands or not kept)
     for index, node in enumerate(level.nodes):
         action: Action = node.action
         if isinstance(action, Nest | Call):
-            action = replace(action, level=_aimed(action.level, tuple(names[index + 1 : index + 2]), limits))
-        elif isinstance(action, Up) and not alone and not limits.parallel_parent_commands:
-            action = Write(action.fields)
+            following = tuple(names[index + 1 : index + 2])
+            action = replace(action, level=_aimed(action.level, following, limits, kept=kept))
         elif isinstance(action, Up):
-            action = replace(action, targets=above)
+            action = replace(action, targets=above) if allowed else Write(action.fields)
         made.append(replace(node, action=action))
     return replace(level, nodes=tuple(made))
 

@@ -197,6 +197,8 @@ def plain(value: Any, labels: Labels) -> Any:
 def _keyed(key: str, item: Any, labels: Labels) -> Any:
     if key == "id" and isinstance(item, str):
         return labels.task(item)
+    if key == "state" and isinstance(item, dict):
+        return _names_only(item)
     if key == "checkpoint_id":
         return labels.checkpoint(item)
     if key == "checkpoint_ns" and isinstance(item, str):
@@ -204,6 +206,21 @@ def _keyed(key: str, item: Any, labels: Labels) -> Any:
     if key in ("checkpoint_map", "parents") and isinstance(item, dict):
         return {labels.namespace(ns): labels.checkpoint(identity) for ns, identity in item.items()}
     return plain(item, labels)
+
+
+def _error_name(error: Any) -> str | None:
+    """The class of a stored error, which may come back as the error or as its text."""
+    return (
+        None
+        if error is None
+        else str(error if isinstance(error, str) else type(error).__name__).partition("(")[0]
+    )
+
+
+def _names_only(config: dict[str, Any]) -> str:
+    """Where a task's state is: the names of the levels, since whether ids are kept may differ (docs/differences.md)."""
+    namespace = str(config["configurable"]["checkpoint_ns"])
+    return "|".join(segment.partition(":")[0] for segment in namespace.split("|"))
 
 
 def text(value: Any) -> str:
@@ -277,8 +294,10 @@ def snapshots(run: Run, labels: Labels) -> list[str]:
 
 def snapshot_shape(snapshot: Any, labels: Labels) -> Any:
     """A snapshot without ids and times; a child's snapshot is shown within its task."""
-    if snapshot is None or isinstance(snapshot, dict):
-        return plain(snapshot, labels)
+    if snapshot is None:
+        return None
+    if isinstance(snapshot, dict):
+        return _names_only(snapshot)
     return {
         "values": snapshot.values,
         "next": list(snapshot.next),
@@ -288,7 +307,7 @@ def snapshot_shape(snapshot: Any, labels: Labels) -> Any:
             {
                 "name": task.name,
                 "path": list(task.path),
-                "error": task.error,
+                "error": _error_name(task.error),
                 "asked": sorted(text(one.value) for one in task.interrupts),
                 "result": plain(task.result, labels),
                 "state": snapshot_shape(task.state, labels),

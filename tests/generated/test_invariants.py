@@ -1,0 +1,52 @@
+"""The engine's invariants hold after every superstep of generated programs, and a broken one is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from stepgraph.pregel import invariants, opening
+from tests.generated.checks import finished
+from tests.generated.programs import Program
+from tests.generated.strategies import CALM, programs
+
+
+@pytest.fixture(autouse=True, scope="module")
+def checking() -> Any:
+    """Let every run check itself."""
+    before, opening.CHECK_INVARIANTS = opening.CHECK_INVARIANTS, True
+    yield
+    opening.CHECK_INVARIANTS = before
+
+
+@given(programs(CALM))
+def test_they_hold_with_a_saver(program: Program) -> None:
+    assert finished(program).turns[-1].error is None
+
+
+@given(programs(CALM))
+def test_they_hold_for_asynchronous_runs(program: Program) -> None:
+    assert finished(program, driver="ainvoke", colour="async").turns[-1].error is None
+
+
+def test_a_broken_one_is_named_with_its_number_and_place() -> None:
+    from stepgraph.graph import START, StateGraph
+
+    def break_it(state: dict[str, Any]) -> dict[str, Any]:
+        from stepgraph.pregel.task import current_task
+
+        task = current_task()
+        assert task is not None
+        task.machine.containers.add("count")
+        return {}
+
+    builder = StateGraph(_Counted).add_node("a", break_it).add_node("b", lambda state: {})
+    graph = builder.add_edge(START, "a").add_edge("a", "b").compile()
+    with pytest.raises(invariants.BrokenInvariantError, match=r"Invariant 2 .*step 1 of graph 'LangGraph'"):
+        graph.invoke({"count": 1})
+
+
+class _Counted(dict[str, Any]):
+    count: int
