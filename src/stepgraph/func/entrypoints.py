@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin
 from stepgraph.channels.ephemeral_value import EphemeralValue
 from stepgraph.channels.last_value import LastValue
 from stepgraph.func.deprecated import replaced
-from stepgraph.pregel.calls import awaited, returned
+from stepgraph.pregel.calls import Returned, awaited, returned
 from stepgraph.pregel.node import ChannelWriteEntry, PregelNode
 from stepgraph.pregel.pregel import Pregel
 from stepgraph.schema.callables import name_of, return_hint_of, state_parameter_of
+from stepgraph.schema.json_schema import pydantic_model_for
+from stepgraph.schema.kinds import is_pydantic_model
 from stepgraph.schema.signatures import underlying_function
 from stepgraph.values.names import END, PREVIOUS, START
 from stepgraph.values.record import FrozenRecord
@@ -62,7 +64,26 @@ _set_save = Final.__dict__["save"].__set__
 class EntrypointGraph(Pregel[Any, Any, Any, Any]):
     """What `@entrypoint` makes of a function: a graph with this one node."""
 
-    _calls_tasks = True
+    _calls_tasks: bool | None = True
+    _types: tuple[Any, Any] = (Any, Any)
+
+    @property
+    def InputType(self) -> Any:
+        """The annotation of the function's first parameter."""
+        return self._types[0]
+
+    @property
+    def OutputType(self) -> Any:
+        """The annotation of what the function returns."""
+        return self._types[1]
+
+    def _schema_of(self, what: str) -> Any:
+        annotation = self.InputType if what == "input" else self.OutputType
+        return annotation if is_pydantic_model(annotation) else None
+
+    def _model(self, what: str, suffix: str) -> Any:
+        annotation = self.InputType if what == "input" else self.OutputType
+        return pydantic_model_for(annotation, self._schema_name(suffix))
 
 
 class entrypoint(Generic[ContextT]):
@@ -154,6 +175,7 @@ class entrypoint(Generic[ContextT]):
             retry_policy=self.retry_policy or (),
             context_schema=self.context_schema,
         )
+        graph._types = (given, value)
         node = graph.plan.nodes[name]
         node.plain = None
         if node.call is not None:
@@ -184,7 +206,7 @@ def _taken_apart(result: Any) -> tuple[Any, Any]:
 
 
 def _take_return(task: Task, result: Any) -> None:
-    value, save = _taken_apart(result.value)
+    value, save = _taken_apart(result.value if isinstance(result, Returned) else result)
     task.updates = {END: value, PREVIOUS: save}
 
 

@@ -14,10 +14,11 @@ from stepgraph.pregel.drivers.calls import TaskFuture as SyncAsyncFuture
 from stepgraph.pregel.drivers.calls import start_call
 from stepgraph.pregel.policies import policy_from
 from stepgraph.schema.callables import name_of
+from stepgraph.values.policies import RetryPolicy
 
 if TYPE_CHECKING:
     from stepgraph.cache.base import BaseCache
-    from stepgraph.values.policies import CachePolicy, RetryPolicy, TimeoutPolicy
+    from stepgraph.values.policies import CachePolicy, TimeoutPolicy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +36,7 @@ class TaskFunction(Generic[P, T]):
         timeout: How long a call may take.
     """
 
-    _is_task_function = True
+    is_task_function = True
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class TaskFunction(Generic[P, T]):
             )
         update_wrapper(self, func)
         self.func = func
-        self.retry_policy = retry_policy
+        self.retry_policy = (retry_policy,) if isinstance(retry_policy, RetryPolicy) else tuple(retry_policy)
         self.cache_policy = cache_policy
         self.timeout = timeout
         self.__name__ = name or name_of(func)

@@ -167,8 +167,7 @@ def _command_writes(machine: Machine, command: Command[Any]) -> list[tuple[str, 
     if not command.update and not command.goto:
         return []
     start = machine.plan.start
-    if start is None:
-        raise InvalidUpdateError("Command(update=..., goto=...) as input needs a StateGraph.")
+    assert start is not None
     task = Task(machine, start, None)
     start.take(task, Command[Any](update=command.update, goto=command.goto))
     task.targets = task.targets[len(start.targets) :]
@@ -223,6 +222,11 @@ def _check_command(machine: Machine, command: Command[Any]) -> None:
         raise InvalidUpdateError(
             f"Command(graph={command.graph!r}) was given as the input of graph {machine.plan.graph_name!r}, which has no parent "
             "here. Leave graph out."
+        )
+    if machine.plan.start is None and (command.update or command.goto):
+        raise InvalidUpdateError(
+            f"Command(update=..., goto=...) as input needs a StateGraph: {machine.plan.graph_name!r} has no fields and edges. Pass "
+            "the input itself, or Command(resume=...) to answer a question."
         )
     if not command.resume_given and not command.update and not command.goto:
         raise EmptyInputError(
