@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.errors import GraphRecursionError, InvalidUpdateError, is_invalid_resume
 from stepgraph.pregel.commit import commit_objects, finish_objects, fold_mapping, fold_pairs, gathered
 from stepgraph.pregel.identity import namespace_tuple
+from stepgraph.pregel.invariants import Footprint, check
 from stepgraph.pregel.reports import limit_message, report_half_filled, report_lost_edits
 from stepgraph.pregel.task import Task
 from stepgraph.values.names import ERROR, ERROR_SOURCE_NODE, INTERRUPT
@@ -48,6 +49,7 @@ class Machine:
         "direct",
         "drained_below",
         "finished_deferred",
+        "footprint",
         "fresh_objects",
         "guard",
         "handing_up",
@@ -121,7 +123,9 @@ class Machine:
         self.step = 0
         self.stop = scope.limit if level.limit is None else level.limit
         self.stops = bool(level.interrupt_before or level.interrupt_after or scope.control is not None)
-        self.direct = not (self.stops or self.listens or scope.saver is not None or plan.unusual)
+        self.footprint: Footprint | None = None
+        watched = self.listens or scope.debug or scope.saver is not None
+        self.direct = not (self.stops or watched or plan.unusual)
         self.output_keys = plan.output_keys
         if level.output_channels is not None:
             chosen = level.output_channels
@@ -166,9 +170,6 @@ class Machine:
         if memo is None:
             memo = self.memos[key] = {}
         return memo
-
-    def triggers_of(self, task: Task) -> tuple[str, ...]:
-        return task.node.triggers
 
     def output(self) -> Any:
         """The state as the output schema shows it."""
@@ -327,6 +328,8 @@ class Machine:
                 folded = fold_pairs(self, tasks)
         if self.containers:
             report_lost_edits(self, tasks)
+        if self.footprint is not None:
+            self.footprint.report(self, tasks)
         if len(tasks) == 1:
             task = tasks[0]
             pulls: Sequence[NodePlan] = task.targets
@@ -478,6 +481,9 @@ class Machine:
             tasks = self.make_tasks(pulls, sends)
             self.alone = len(tasks) == 1
         self.tasks = tasks
+        if self.scope.debug:
+            check(self)
+            self.footprint = Footprint(self)
         if self.sink is not None:
             self.sink.tasks_begin(tasks)
         return tasks

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from stepgraph.pregel.pregel import Pregel
 
 DEFAULT_LIMIT = int(os.environ.get("LANGGRAPH_DEFAULT_RECURSION_LIMIT", "10007"))
+CHECK_INVARIANTS = os.environ.get("STEPGRAPH_CHECK_INVARIANTS", "") not in ("", "0")
+"""Whether every run checks the engine's invariants after each superstep, as `debug=True` does."""
 _DURABILITIES = ("async", "sync", "exit")
 
 
@@ -110,7 +112,7 @@ def open_root(
     scope.clock = graph.clock
     scope.control = options.control
     scope.subgraphs = options.subgraphs
-    scope.debug = graph.debug
+    scope.debug = graph.debug or CHECK_INVARIANTS
     scope.thread_id = configurable.get("thread_id")
     checkpoint_id = None
     saver = graph.checkpointer

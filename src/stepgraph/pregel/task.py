@@ -109,7 +109,7 @@ class Task:
         """The channels that made this task run."""
         if self.triggers_override is not None:
             return self.triggers_override
-        return self.machine.triggers_of(self) if self.index < 0 else (PUSH,)
+        return self.node.triggers if self.index < 0 else (PUSH,)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -149,9 +149,9 @@ async def offload(machine: Machine, work: Callable[..., Any], *arguments: Any) -
         try:
             result = context.run(work, *arguments)
         except BaseException as error:
-            loop.call_soon_threadsafe(_set_error, future, error)
+            _tell(loop, _set_error, future, error)
         else:
-            loop.call_soon_threadsafe(_set_result, future, result)
+            _tell(loop, _set_result, future, result)
 
     POOL.submit(job)
     try:
@@ -196,6 +196,15 @@ async def until_done(future: asyncio.Future[Any]) -> None:
         except asyncio.CancelledError:
             continue
     _look_at(future)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, *call: Any) -> None:
+    """Work that a time limit gave up may end after the event loop has."""
+    try:
+        loop.call_soon_threadsafe(*call)
+    except RuntimeError:
+        if not loop.is_closed():
+            raise
 
 
 def _set_result(future: asyncio.Future[Any], result: Any) -> None:
