@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from inspect import Parameter, signature
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from stepgraph.prebuilt.langchain_parts import HAS_LANGCHAIN, DirectlyInjectedToolArg, InjectedToolArg
 from stepgraph.prebuilt.tool_call_events import TOOL_CALL_WRITER
@@ -19,6 +29,9 @@ from stepgraph.prebuilt.tool_call_events import TOOL_CALL_WRITER
 if TYPE_CHECKING:
     from stepgraph.store.base import BaseStore
     from stepgraph.values.runtime import ExecutionInfo, ServerInfo
+else:
+    # Pydantic reads the fields of `ToolRuntime[...]` when it makes a model of a tool's parameters.
+    BaseStore = ExecutionInfo = ServerInfo = Any
 
 ContextT = TypeVar("ContextT")
 StateT = TypeVar("StateT")
@@ -67,6 +80,13 @@ class ToolRuntime(DirectlyInjectedToolArg, Generic[ContextT, StateT]):
     tools: list[Any] = field(default_factory=list)
     execution_info: ExecutionInfo | None = None
     server_info: ServerInfo | None = None
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Pydantic, which makes a model of a tool's parameters, takes an instance as it is."""
+        from pydantic_core import core_schema
+
+        return core_schema.is_instance_schema(cls)
 
     def emit_output_delta(self, delta: Any) -> None:
         """Send a part of the tool's output to who streams `tools`; nothing happens where nobody does."""
@@ -210,7 +230,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function's parameters; a text that names nothing known stays a text."""
     while isinstance(function, partial):
         function = function.func
-    if not hasattr(function, "__annotations__") and hasattr(type(function), "__call__"):
+    if not hasattr(function, "__annotations__"):
         function = type(function).__call__
     try:
         return get_type_hints(function, include_extras=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from inspect import Parameter, cleandoc, getdoc, signature
-from typing import Any
+from typing import Any, NotRequired
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from stepgraph.prebuilt.injection import hints_of, wanted_by
 from stepgraph.pregel.call import is_async_callable

@@ -17,11 +17,11 @@ from stepgraph.prebuilt.langchain_parts import ToolException
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-INVALID_TOOL_NAME_ERROR_TEMPLATE = "Error: {requested_tool} is not a valid tool, try one of [{available_tools}]."
-TOOL_CALL_ERROR_TEMPLATE = "Error: {error}\n Please fix your mistakes."
-TOOL_INVOCATION_ERROR_TEMPLATE = (
-    "Error invoking tool '{tool_name}' with kwargs {tool_kwargs} with error:\n {error}\n Please fix the error and try again."
+INVALID_TOOL_NAME_ERROR_TEMPLATE = (
+    "Error: {requested_tool} is not a valid tool, try one of [{available_tools}]."
 )
+TOOL_CALL_ERROR_TEMPLATE = "Error: {error}\n Please fix your mistakes."
+TOOL_INVOCATION_ERROR_TEMPLATE = "Error invoking tool '{tool_name}' with kwargs {tool_kwargs} with error:\n {error}\n Please fix the error and try again."
 
 
 class ToolInvocationError(ToolException):
@@ -136,12 +136,13 @@ def handled_types(handler: Callable[..., Any]) -> tuple[type[Exception], ...]:
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     if all(isinstance(member, type) and issubclass(member, Exception) for member in members):
         return members
-    example = "For example, `def custom_handler(e: Union[ValueError, TypeError])`."
+    example = "`def custom_handler(e: Union[ValueError, TypeError])`."
     if len(members) > 1:
         raise ValueError(
-            f"All types in the error handler error annotation must be Exception types. {example} Got '{annotation}' instead."
+            f"All types in the error handler error annotation must be Exception types. For example, {example} Got '{annotation}' instead."
         )
     raise ValueError(
         "Arbitrary types are not supported in the error handler signature. Please annotate the error with either a specific "
-        f"Exception type or a union of Exception types. {example} Got '{annotation}' instead."
+        "Exception type or a union of Exception types. For example, `def custom_handler(e: ValueError)` or "
+        f"{example} Got '{annotation}' instead."
     )

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from stepgraph.graph.message_forms import loaded_langchain
-from stepgraph.pregel.task import current_task
 from stepgraph.prebuilt.langchain_parts import HAS_LANGCHAIN
 from stepgraph.prebuilt.tool_call_request import WITH_CONTEXT
+from stepgraph.pregel.task import current_task
 from stepgraph.values.names import ROOT
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ class CallInput:
 
     __slots__ = ("calls", "kind", "messages_key", "plain", "state")
 
-    def __init__(self, kind: Kind, calls: list[dict[str, Any]], state: Any, plain: bool, messages_key: str) -> None:
+    def __init__(
+        self, kind: Kind, calls: list[dict[str, Any]], state: Any, plain: bool, messages_key: str
+    ) -> None:
         self.kind: Kind = kind
         self.calls = calls
         self.state = state
@@ -136,9 +138,11 @@ def _state_around() -> Any:
     task = current_task()
     if task is None:
         return {}
-    machine = task.machine
-    plan = machine.plan
-    return machine.view(ROOT if plan.root else plan.fields, machine.state)
+    machine, node = task.machine, task.node
+    view = machine.view(ROOT if machine.plan.root else machine.plan.fields, machine.state)
+    if node.managed:
+        view = machine.with_managed(node, view)
+    return view if node.mapper is None else node.mapper(view)
 
 
 def _shape(value: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from stepgraph.graph.message_forms import REMOVE_ALL_MESSAGES, loaded_langchain
 from stepgraph.prebuilt.tool_call_input import CallInput
@@ -56,7 +56,11 @@ def checked_result(result: Any, call: Mapping[str, Any], given: CallInput) -> An
         return _checked_command(result, call, given, alone=True)
     if _is_answer(result):
         return _as_given(result, given)
-    if isinstance(result, list) and result and all(isinstance(part, Command) or _is_answer(part) for part in result):
+    if (
+        isinstance(result, list)
+        and result
+        and all(isinstance(part, Command) or _is_answer(part) for part in result)
+    ):
         return _checked_parts(result, call, given)
     return given.answer(msg_content_output(result), call)
 
@@ -65,7 +69,11 @@ def _is_answer(value: Any) -> bool:
     """Whether a tool returned a whole message in place of its content."""
     if isinstance(value, dict):
         return value.get("role") == "tool" and "tool_call_id" in value
-    return loaded_langchain() is not None and getattr(value, "type", None) == "tool" and hasattr(value, "tool_call_id")
+    return (
+        loaded_langchain() is not None
+        and getattr(value, "type", None) == "tool"
+        and hasattr(value, "tool_call_id")
+    )
 
 
 def _as_given(message: Any, given: CallInput) -> Any:
@@ -81,7 +89,9 @@ def _as_given(message: Any, given: CallInput) -> Any:
 
 def _checked_parts(parts: Sequence[Any], call: Mapping[str, Any], given: CallInput) -> list[Any]:
     settled = [
-        _checked_command(part, call, given, alone=False) if isinstance(part, Command) else _as_given(part, given)
+        _checked_command(part, call, given, alone=False)
+        if isinstance(part, Command)
+        else _as_given(part, given)
         for part in parts
     ]
     answers = 0
@@ -96,7 +106,9 @@ def _checked_parts(parts: Sequence[Any], call: Mapping[str, Any], given: CallInp
     return settled
 
 
-def _checked_command(command: Command[Any], call: Mapping[str, Any], given: CallInput, alone: bool) -> Command[Any]:
+def _checked_command(
+    command: Command[Any], call: Mapping[str, Any], given: CallInput, alone: bool
+) -> Command[Any]:
     update = command.update
     name = call["name"]
     if isinstance(update, dict):
@@ -119,7 +131,9 @@ def _checked_command(command: Command[Any], call: Mapping[str, Any], given: Call
         _demand_answer(messages, call, given)
     if all(one is other for one, other in zip(named, messages)):
         return command
-    return replace(command, update=named if isinstance(update, list) else {**update, given.messages_key: named})
+    return replace(
+        command, update=named if isinstance(update, list) else {**update, given.messages_key: named}
+    )
 
 
 def _messages_in(update: Any, given: CallInput) -> list[Any]:
@@ -129,8 +143,10 @@ def _messages_in(update: Any, given: CallInput) -> list[Any]:
 
 def _answers(message: Any, call: Mapping[str, Any]) -> bool:
     if isinstance(message, Mapping):
-        return message.get("role", message.get("type")) == "tool" and message.get("tool_call_id") == call["id"]
-    return getattr(message, "type", None) == "tool" and getattr(message, "tool_call_id", None) == call["id"]
+        return (
+            message.get("role", message.get("type")) == "tool" and message.get("tool_call_id") == call["id"]
+        )
+    return bool(getattr(message, "tool_call_id", None) == call["id"])
 
 
 def _named(message: Any, name: str) -> Any:
@@ -152,7 +168,9 @@ def _demand_answer(messages: Sequence[Any], call: Mapping[str, Any], given: Call
         example = '{"role": "tool", "tool_call_id": tool_call_id, "content": "Success"}'
     else:
         example = 'ToolMessage("Success", tool_call_id=tool_call_id)'
-    update = f"[{example}, ...]" if given.kind == "messages" else f'{{"{given.messages_key}": [{example}, ...]}}'
+    update = (
+        f"[{example}, ...]" if given.kind == "messages" else f'{{"{given.messages_key}": [{example}, ...]}}'
+    )
     raise ValueError(
         f"Expected to have a matching ToolMessage in Command.update for tool '{call['name']}', got: {list(messages)}. Every "
         "tool call (LLM requesting to call a tool) in the message history MUST have a corresponding ToolMessage. You can fix "
@@ -173,7 +191,7 @@ def node_result(results: Sequence[Any], given: CallInput) -> Any:
         if not isinstance(part, Command):
             parts.append(_wrapped([part], given))
         elif _only_sends_up(part):
-            sends += part.goto
+            sends += cast(Any, part.goto)
         else:
             parts.append(part)
     return [*parts, Command(graph=Command.PARENT, goto=sends)] if sends else parts

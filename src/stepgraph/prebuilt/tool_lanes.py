@@ -17,12 +17,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextvars import copy_context
-from typing import Any, cast
+from contextvars import Context, copy_context
+from functools import partial
+from threading import Semaphore
+from typing import Any
 
 from stepgraph.errors import GraphBubbleUp
-from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
+from stepgraph.pregel.drivers.pool import POOL
 from stepgraph.pregel.task import CURRENT, Task, current_task
+
+MAX_THREADS = 64
 
 
 class NotYet(GraphBubbleUp):
@@ -32,19 +36,18 @@ class NotYet(GraphBubbleUp):
 class Lane(Task):
     """The task as one of several calls sees it."""
 
-    __slots__ = ("_ahead", "_base", "_calls", "_children", "_lane", "_lanes", "_task")
+    __slots__ = ("_ahead", "_first", "_lanes", "_task", "children")
 
     def __init__(self, task: Task, lane: int, outcomes: list[Outcome]) -> None:
         self.__dict__ = task.__dict__
         self._task = task
-        self._lane = lane
-        self._lanes = len(outcomes)
         self._ahead = outcomes[:lane]
-        self._base = (task.child_count, task.call_count)
-        self._children = self._calls = 0
+        self._first = task.child_count + lane
+        self._lanes = len(outcomes)
+        self.children = 0
 
     @property
-    def interrupt_count(self) -> int:  # type: ignore[override]
+    def interrupt_count(self) -> int:
         """The number of the next question; drawn in the order of calls."""
         if not all(outcome.settled for outcome in self._ahead):
             raise NotYet()
@@ -55,26 +58,13 @@ class Lane(Task):
         self._task.interrupt_count = count
 
     @property
-    def child_count(self) -> int:  # type: ignore[override]
+    def child_count(self) -> int:
         """The number of the next nested graph."""
-        return self._base[0] + self._lane + self._children * self._lanes
+        return self._first + self.children * self._lanes
 
     @child_count.setter
     def child_count(self, count: int) -> None:
-        self._children += 1
-
-    @property
-    def call_count(self) -> int:  # type: ignore[override]
-        """The number of the next `@task`."""
-        return self._base[1] + self._lane + self._calls * self._lanes
-
-    @call_count.setter
-    def call_count(self, count: int) -> None:
-        self._calls += 1
-
-    def used(self) -> tuple[int, int]:
-        """How many nested graphs and `@task`s this call has started."""
-        return self._children, self._calls
+        self.children += 1
 
 
 class Outcome:
@@ -107,7 +97,7 @@ def run_calls(calls: Sequence[Any], run: Callable[[Any], Any], limit: int | None
         BaseException: What the first call that failed raised; else the pause of the first that waits.
     """
     task = current_task()
-    if len(calls) == 1 or isinstance(task, Lane):
+    if len(calls) < 2 or isinstance(task, Lane):
         return [run(call) for call in calls]
     outcomes = [Outcome() for _ in calls]
     failed = False
@@ -124,14 +114,10 @@ def run_calls(calls: Sequence[Any], run: Callable[[Any], Any], limit: int | None
             outcome.error = error
             failed = failed or not isinstance(error, GraphBubbleUp)
 
-    numbers = cast(Any, range(len(calls)))
-    step = SharedStep(numbers, lambda number: copy_context().run(attempt, cast(Any, number)), helpers_for(numbers, limit))
-    step.start()
     try:
-        step.work()
-        step.wait()
+        _on_threads(len(calls), attempt, limit)
     except BaseException:
-        step.abandon()
+        failed = True
         raise
     _raise_failure(outcomes)
     for number, outcome in enumerate(outcomes):
@@ -139,6 +125,31 @@ def run_calls(calls: Sequence[Any], run: Callable[[Any], Any], limit: int | None
             copy_context().run(attempt, number)
         _raise_pause(outcome)
     return _finish(task, outcomes)
+
+
+def _on_threads(count: int, attempt: Callable[[int], None], limit: int | None) -> None:
+    """Call `attempt`, which must not raise, with each number; the calling thread does its share."""
+    numbers = iter(range(count))
+    helpers = min(count, limit or count, MAX_THREADS) - 1
+    ended = Semaphore(0)
+
+    def draw() -> None:
+        for number in numbers:
+            copy_context().run(attempt, number)
+
+    def help_out(context: Context) -> None:
+        try:
+            context.run(draw)
+        finally:
+            ended.release()
+
+    for _ in range(helpers):
+        POOL.submit(partial(help_out, copy_context()))
+    try:
+        draw()
+    finally:
+        for _ in range(helpers):
+            ended.acquire()
 
 
 async def arun_calls(
@@ -150,7 +161,7 @@ async def arun_calls(
         BaseException: What the first call that failed raised; else the pause of the first that waits.
     """
     task = current_task()
-    if len(calls) == 1 or isinstance(task, Lane):
+    if len(calls) < 2 or isinstance(task, Lane):
         return [await run(call) for call in calls]
     outcomes = [Outcome() for _ in calls]
     slots = asyncio.Semaphore(limit or len(calls) or 1)
@@ -201,7 +212,6 @@ def _raise_pause(outcome: Outcome) -> None:
 def _finish(task: Task | None, outcomes: Sequence[Outcome]) -> list[Any]:
     """Let the task count on behind the numbers that the lanes have used."""
     if task is not None:
-        used = [outcome.lane.used() for outcome in outcomes if outcome.lane is not None]
-        task.child_count += max(children for children, _ in used) * len(outcomes)
-        task.call_count += max(calls for _, calls in used) * len(outcomes)
+        most = max(outcome.lane.children for outcome in outcomes if outcome.lane is not None)
+        task.child_count += most * len(outcomes)
     return [outcome.result for outcome in outcomes]

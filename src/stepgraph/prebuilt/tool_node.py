@@ -8,13 +8,12 @@ order of calls. Sync and async differ only in how a tool is called and how calls
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import is_invalid_resume
 from stepgraph.graph.message_forms import REMOVE_ALL_MESSAGES
-from stepgraph.pregel.task import current_task
 from stepgraph.prebuilt.injection import (
     InjectedState,
     InjectedStore,
@@ -49,6 +48,7 @@ from stepgraph.prebuilt.tool_call_results import (
     node_result,
 )
 from stepgraph.prebuilt.tool_lanes import arun_calls, run_calls
+from stepgraph.pregel.task import current_task
 from stepgraph.values.names import CONF, CONFIG_KEY_RUNTIME
 from stepgraph.values.runtime import Runtime
 

@@ -1,0 +1,198 @@
+"""The prebuilt agent: a model that calls tools until it has an answer.
+
+The loop is a small graph of known nodes: `agent` calls the model, `tools` runs what it asked for; around the model there
+may be `pre_model_hook` and `post_model_hook`, at the end `generate_structured_response`. Nodes and paths stand in
+`agent_nodes.py`. Needs LangChain.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from typing_extensions import deprecated
+
+from stepgraph.graph.state import StateGraph
+from stepgraph.prebuilt.agent_model import ModelChoice, Prompt, should_bind_tools
+from stepgraph.prebuilt.agent_nodes import (
+    AFTER_MODEL,
+    AGENT,
+    BEFORE_MODEL,
+    STRUCTURED,
+    TOOLS,
+    AfterModel,
+    AfterTools,
+    CallModel,
+    StructuredAnswer,
+)
+from stepgraph.prebuilt.agent_states import (
+    AgentState,
+    AgentStatePydantic,
+    AgentStateWithStructuredResponse,
+    AgentStateWithStructuredResponsePydantic,
+    checked_schema,
+    with_model_input,
+)
+from stepgraph.prebuilt.tool_node import ToolNode
+from stepgraph.values.names import END, START
+from stepgraph.warnings import LangGraphDeprecatedSinceV10
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+    from stepgraph.graph.compiled import CompiledStateGraph
+    from stepgraph.pregel.checkpointers import Checkpointer
+    from stepgraph.store.base import BaseStore
+
+__all__ = (
+    "AgentState",
+    "AgentStatePydantic",
+    "AgentStateWithStructuredResponse",
+    "AgentStateWithStructuredResponsePydantic",
+    "create_react_agent",
+)
+
+StateSchema = TypeVar("StateSchema", bound=Any)
+StateSchemaType: TypeAlias = type[StateSchema]
+StructuredResponseSchema: TypeAlias = dict[str, Any] | type[Any]
+
+_should_bind_tools = should_bind_tools
+
+
+@deprecated(
+    "create_react_agent has been moved to `langchain.agents`. Please update your import to "
+    "`from langchain.agents import create_agent`.",
+    category=LangGraphDeprecatedSinceV10,
+)
+def create_react_agent(
+    model: Any,
+    tools: Sequence[BaseTool | Callable[..., Any] | dict[str, Any]] | ToolNode,
+    *,
+    prompt: Any = None,
+    response_format: StructuredResponseSchema | tuple[str, StructuredResponseSchema] | None = None,
+    pre_model_hook: Any = None,
+    post_model_hook: Any = None,
+    state_schema: StateSchemaType[Any] | None = None,
+    context_schema: type[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    interrupt_before: list[str] | None = None,
+    interrupt_after: list[str] | None = None,
+    debug: bool = False,
+    version: Literal["v1", "v2"] = "v2",
+    name: str | None = None,
+    **deprecated_kwargs: Any,
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Make an agent that calls tools in a loop until the model has an answer.
+
+    Args:
+        model: A chat model, its name (`"provider:model"`), or a function `(state, runtime)` that answers one.
+        tools: Tools, functions, or descriptions of tools that the provider runs (dicts); or a `ToolNode`.
+        prompt: What goes before the conversation: a text or `SystemMessage`; or a function of the state, or a runnable,
+            that answers what the model is shown.
+        response_format: The shape of a last answer, which stands in `structured_response`: a class or a JSON schema, or
+            a pair of an instruction and one of these.
+        pre_model_hook: A node before the model; it may return `messages`, or `llm_input_messages` for the model alone.
+        post_model_hook: A node after the model; it may answer or change tool calls.
+        state_schema: The state; it needs `messages` and `remaining_steps`.
+        context_schema: The type of the run's context.
+        checkpointer: A saver, for conversations that last.
+        store: Memory across conversations.
+        interrupt_before: Nodes to stop before.
+        interrupt_after: Nodes to stop after.
+        debug: Print events, and check the engine's invariants.
+        version: `"v2"`: every tool call is a task of its own, so each can pause and is stored by itself; `"v1"`: one task
+            runs all calls of a message.
+        name: The agent's name, as a node and on its messages.
+        deprecated_kwargs: `config_schema`, the older name of `context_schema`.
+
+    Returns:
+        The compiled graph.
+
+    Raises:
+        ValueError: The version, prompt or state schema is not one of those above, or other tools are bound to the model.
+        TypeError: The model is none, or there is an unknown argument.
+    """
+    context_schema = _context_schema(context_schema, deprecated_kwargs)
+    if version not in ("v1", "v2"):
+        raise ValueError(f"Invalid version {version}. Supported versions are 'v1' and 'v2'.")
+    schema = checked_schema(state_schema, response_format is not None)
+    tool_node, known = _tools_of(tools)
+    choice = ModelChoice(model, known)
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema, context_schema=context_schema)
+    agent = CallModel(choice, Prompt(prompt), name, hooked=pre_model_hook is not None)
+    agent_input = with_model_input(schema) if pre_model_hook is not None else schema
+    graph.add_node(AGENT, agent, input_schema=agent_input)
+    entry = _add_entry(graph, pre_model_hook)
+    last = END
+    if response_format is not None:
+        last = STRUCTURED
+        graph.add_node(STRUCTURED, StructuredAnswer(choice, response_format), input_schema=schema)
+        graph.add_edge(STRUCTURED, END)
+    source = AGENT
+    if post_model_hook is not None:
+        source = AFTER_MODEL
+        graph.add_node(AFTER_MODEL, post_model_hook)
+        graph.add_edge(AGENT, AFTER_MODEL)
+    if not tool_node.tools_by_name:
+        graph.add_edge(source, last)
+    else:
+        hooked = post_model_hook is not None
+        ends = [entry, TOOLS, last] if hooked else [TOOLS, last]
+        graph.add_node(TOOLS, tool_node, input_schema=schema)
+        graph.add_conditional_edges(source, AfterModel(version == "v2", hooked, entry, last), ends)
+        _add_way_back(graph, tool_node, entry)
+    return graph.compile(
+        checkpointer=checkpointer,
+        store=store,
+        interrupt_before=interrupt_before,
+        interrupt_after=interrupt_after,
+        debug=debug,
+        name=name,
+    )
+
+
+def _context_schema(context_schema: Any, deprecated_kwargs: dict[str, Any]) -> Any:
+    if "config_schema" in deprecated_kwargs:
+        warnings.warn(
+            "`config_schema` is deprecated and will be removed. Please use `context_schema` instead.",
+            LangGraphDeprecatedSinceV10,
+            stacklevel=4,
+        )
+        older = deprecated_kwargs.pop("config_schema")
+        context_schema = older if context_schema is None else context_schema
+    if deprecated_kwargs:
+        raise TypeError(f"create_react_agent() got unexpected keyword arguments: {deprecated_kwargs}")
+    return context_schema
+
+
+def _tools_of(tools: Any) -> tuple[ToolNode, list[Any]]:
+    """The node that runs tools, and all tools that the model knows."""
+    if isinstance(tools, ToolNode):
+        return tools, list(tools.tools_by_name.values())
+    node = ToolNode([tool for tool in tools if not isinstance(tool, dict)])
+    run_by_provider = [tool for tool in tools if isinstance(tool, dict)]
+    return node, [*node.tools_by_name.values(), *run_by_provider]
+
+
+def _add_entry(graph: StateGraph[Any, Any, Any, Any], pre_model_hook: Any) -> str:
+    """Where every round begins."""
+    if pre_model_hook is None:
+        graph.add_edge(START, AGENT)
+        return AGENT
+    graph.add_node(BEFORE_MODEL, pre_model_hook)
+    graph.add_edge(BEFORE_MODEL, AGENT)
+    graph.add_edge(START, BEFORE_MODEL)
+    return BEFORE_MODEL
+
+
+def _add_way_back(graph: StateGraph[Any, Any, Any, Any], tool_node: ToolNode, entry: str) -> None:
+    """From the tools to the next round, or to the end where a tool's result is the answer."""
+    direct = frozenset(
+        name for name, tool in tool_node.tools_by_name.items() if getattr(tool, "return_direct", False)
+    )
+    if direct:
+        graph.add_conditional_edges(TOOLS, AfterTools(direct, entry), [entry, END])
+    else:
+        graph.add_edge(TOOLS, entry)
