@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import UTC
 from threading import Lock
 from time import time_ns
 
@@ -95,9 +96,9 @@ def timestamp_of(checkpoint_id: str) -> str:
     ticks = _ticks_of(checkpoint_id)
     if ticks is None:
         return ""
-    from datetime import datetime, timedelta, timezone
+    from datetime import datetime, timedelta
 
-    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
     return (epoch + timedelta(microseconds=ticks // 10)).isoformat(timespec="microseconds")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError
 from stepgraph.checkpoint.growth.frames import Record
+from stepgraph.checkpoint.growth.lanes import Lane, common_part
 from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
 from stepgraph.checkpoint.growth.retention import doomed_of, plan_drop, plan_keep_newest
 from stepgraph.checkpoint.growth.rows import Key
@@ -95,7 +96,7 @@ class InMemorySaver(StepSaver):
     def blobs(self) -> Mapping[str, Any]:
         """Thread to namespace to checkpoint id to the bytes that it stores for its values: read-only."""
         return nested_view(
-            self._histories, lambda key, checkpoint_id: self._histories[key].rows[checkpoint_id].values
+            self._histories, lambda key, checkpoint_id: self._histories[key].rows[checkpoint_id][5]
         )
 
     def stored_bytes(self) -> int:
@@ -119,11 +120,35 @@ class InMemorySaver(StepSaver):
             ThreadBusyError: The newest checkpoint is not the expected one.
             NotStorableError: A value cannot be stored.
         """
+        key = key_of(config)
         with self._encoding:
-            if changes.expected_head is not MISSING:
-                self._check_head(key_of(config), changes.expected_head, changes.run_id, changes.parent_id)
-            encoded = self.encode_step(config, changes, metadata)
-            self._history(encoded.key).add(encoded.row)
+            history = self._history(key)
+            if changes.expected_head is not MISSING and changes.expected_head != history.newest:
+                self._check_head(key, changes.expected_head, changes.run_id, changes.parent_id)
+            history.add(self._encode_row(key, config, changes, metadata)[1])
+
+    def put_writes(
+        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote against a checkpoint, before a later checkpoint folds it."""
+        encoded = self.encode_writes(config, writes, task_id, task_path)
+        with self._encoding:
+            history = self._history(encoded.key)
+            for row in encoded.rows:
+                history.add_writes(encoded.checkpoint_id, row)
+
+    def _encode_metadata(self, lane: Lane, metadata: Mapping[str, Any]) -> Any:
+        """`(source, step, the rest packed)`; all packed where source or step are none."""
+        source, step = metadata.get("source"), metadata.get("step")
+        if type(source) is not str or type(step) is not int:
+            return self._codec.pack(dict(metadata))
+        return source, step, common_part(lane, metadata, self._codec.pack)
+
+    def _metadata(self, stored: Any) -> dict[str, Any]:
+        if type(stored) is not tuple:
+            whole: dict[str, Any] = self._codec.unpack(stored)
+            return whole
+        return {"source": stored[0], "step": stored[1], **self._codec.unpack(stored[2])}
 
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
         """Store a batch: all of it or nothing."""
@@ -133,19 +158,14 @@ class InMemorySaver(StepSaver):
                 if isinstance(item, EncodedStep):
                     try:
                         if item.expected_head is not MISSING:
-                            row = item.row
-                            self._check_head(
-                                item.key,
-                                item.expected_head,
-                                row.run_id,
-                                row.parent,
-                                heads.get(item.key, MISSING),
-                            )
+                            _, parent, run_id, *_ = item.row
+                            newest = heads.get(item.key, MISSING)
+                            self._check_head(item.key, item.expected_head, run_id, parent, newest)
                     except ThreadBusyError:
                         for other in batch:
                             self._lanes.break_off(other.lane)
                         raise
-                    heads[item.key] = item.row.id
+                    heads[item.key] = item.row[0]
             for item in batch:
                 if isinstance(item, EncodedStep):
                     self._history(item.key).add(item.row)
@@ -168,11 +188,13 @@ class InMemorySaver(StepSaver):
         if newest == expected:
             return
         other = history.rows.get(newest) if history and newest else None
-        step = None
-        if history and parent in history.rows:
-            step = self._codec.unpack(history.rows[parent].metadata).get("step")
+        last = history.rows.get(parent) if history and parent else None
         raise ThreadBusyError(
-            key[0], key[1], run_id=run_id, other_run_id=other.run_id if other else None, last_step=step
+            key[0],
+            key[1],
+            run_id=run_id,
+            other_run_id=other[2] if other else None,
+            last_step=self._metadata(last[3]).get("step") if last else None,
         )
 
     def _make_room(self, key: Key, checkpoint_id: str) -> bool:
@@ -207,7 +229,7 @@ class InMemorySaver(StepSaver):
             found = run_program(history, load(key, checkpoint_id, self._codec))
             if found is None:
                 return None
-            result = to_tuple(key, found, self._codec.unpack(found.row.metadata))
+            result = to_tuple(key, found, self._metadata(found.row.metadata))
             lane = self._lane(key)
             lane.seed(found.row.id, found.frame, found.known)
             self._lanes.weigh(lane)
@@ -234,7 +256,7 @@ class InMemorySaver(StepSaver):
                 break
             with self._encoding:
                 row = self._history(key).rows.get(checkpoint_id)
-            metadata = None if row is None else self._codec.unpack(row.metadata)
+            metadata = None if row is None else self._metadata(row[3])
             if metadata is None or not matches(metadata, filter):
                 continue
             left = None if left is None else left - 1
@@ -326,7 +348,7 @@ class InMemorySaver(StepSaver):
             for key, history in list_(self._histories.items()):
                 if key[0] not in threads or (namespaces is not None and key[1] not in namespaces):
                     continue
-                ids = [(i, Record(history.rows[i].record).made_at(i)) for i in history.newest_first()]
+                ids = [(i, Record(history.rows[i][4]).made_at(i)) for i in history.newest_first()]
                 self._drop(key, history, doomed_of(ids, strategy, before))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
@@ -335,9 +357,9 @@ class InMemorySaver(StepSaver):
         with self._encoding:
             for key, history in list_(self._histories.items()):
                 for held in history.writes.values():
-                    for place in [place for place, row in held.items() if row.run_id in runs]:
+                    for place in [place for place, row in held.items() if row[4] in runs]:
                         del held[place]
-                self._drop(key, history, {row.id for row in history.rows.values() if row.run_id in runs})
+                self._drop(key, history, {row[0] for row in history.rows.values() if row[2] in runs})
 
     def _drop(self, key: Key, history: MemoryHistory, doomed: set[str]) -> None:
         if not doomed:

@@ -16,8 +16,10 @@ from stepgraph.checkpoint.growth.rows import (
     Program,
     Request,
     Row,
+    RowParts,
     RowsBack,
     RowsById,
+    WritesParts,
     WritesRow,
     without_known,
 )
@@ -38,10 +40,10 @@ class MemoryHistory:
     __slots__ = ("_children", "_order", "rows", "writes")
 
     def __init__(self) -> None:
-        self.rows: dict[str, Row] = {}
-        self.writes: dict[str, dict[tuple[str, int], WritesRow]] = {}
+        self.rows: dict[str, RowParts] = {}
+        self.writes: dict[str, dict[tuple[str, int], WritesParts]] = {}
         self._order: list[str] = []
-        self._children: dict[str, list[str]] = {}
+        self._children: dict[str, tuple[str, ...]] = {}
 
     @property
     def newest(self) -> str | None:
@@ -52,43 +54,46 @@ class MemoryHistory:
         """All ids."""
         return self._order[::-1]
 
-    def add(self, row: Row) -> None:
+    def add(self, row: RowParts) -> None:
         """Store a row, in the place of one with the same id."""
+        checkpoint_id, parent, _, _, _, _, writes = row
         order = self._order
-        if row.id in self.rows:
-            self._unlink(self.rows[row.id])
-        elif not order or row.id > order[-1]:
-            order.append(row.id)
+        if not order or checkpoint_id > order[-1]:
+            order.append(checkpoint_id)
+        elif checkpoint_id in self.rows:
+            self._unlink(self.rows[checkpoint_id])
         else:
-            insort(order, row.id)
-        self.rows[row.id] = row
-        if row.writes is not None and row.parent is not None:
-            self._children.setdefault(row.parent, []).append(row.id)
+            insort(order, checkpoint_id)
+        self.rows[checkpoint_id] = row
+        if writes is not None and parent is not None:
+            self._children[parent] = (*self._children.get(parent, ()), checkpoint_id)
 
-    def _unlink(self, row: Row) -> None:
-        children = self._children.get(row.parent or "")
-        if children and row.id in children:
-            children.remove(row.id)
+    def _unlink(self, row: RowParts) -> None:
+        checkpoint_id, parent = row[0], row[1]
+        children = self._children.get(parent or "", ())
+        if checkpoint_id in children:
+            self._children[parent or ""] = tuple([child for child in children if child != checkpoint_id])
 
-    def add_writes(self, checkpoint_id: str, row: WritesRow) -> None:
+    def add_writes(self, checkpoint_id: str, row: WritesParts) -> None:
         """Store a task's writes; ordinary ones that are there stay as they are."""
-        held = self.writes.setdefault(checkpoint_id, {})
-        place = (row.task_id, row.place)
-        if row.place < 0 or place not in held:
-            held[place] = row
+        held = self.writes.get(checkpoint_id)
+        if held is None:
+            held = self.writes[checkpoint_id] = {}
+        task_id, place = row[0], row[1]
+        if place < 0 or (task_id, place) not in held:
+            held[task_id, place] = row
             return
-        rest = without_known(
-            [stored for (task, i), stored in held.items() if task == row.task_id and i >= 0], row
-        )
+        known = [WritesRow(*held[at]) for at in held if at[0] == task_id and at[1] >= 0]
+        rest = without_known(known, WritesRow(*row))
         if rest is not None:
-            held[row.task_id, rest.place] = rest
+            held[task_id, rest.place] = rest.parts()
 
     def apply(self, plan: Plan, *, replaced: bool = False) -> None:
         """Drop and replace what a plan says; with `replaced`, drop nothing."""
         for row in plan.rows:
-            self.add(row)
+            self.add(row.parts())
         for checkpoint_id, writes in plan.writes:
-            self.writes[checkpoint_id][writes.task_id, writes.place] = writes
+            self.writes[checkpoint_id][writes.task_id, writes.place] = writes.parts()
         if replaced:
             return
         for checkpoint_id in plan.doomed:
@@ -105,7 +110,7 @@ class MemoryHistory:
         twin.rows = self.rows.copy()
         twin.writes = {checkpoint_id: held.copy() for checkpoint_id, held in self.writes.items()}
         twin._order = self._order.copy()
-        twin._children = {parent: ids.copy() for parent, ids in self._children.items()}
+        twin._children = self._children.copy()
         return twin
 
     def answer(self, request: Request) -> Any:
@@ -113,24 +118,37 @@ class MemoryHistory:
         if isinstance(request, RowsBack):
             order = self._order
             end = len(order) if request.last is None else bisect_right(order, request.last)
-            return [self.rows[order[i]] for i in range(end - 1, max(end - request.limit, 0) - 1, -1)]
+            return [Row(*self.rows[order[i]]) for i in range(end - 1, max(end - request.limit, 0) - 1, -1)]
         if isinstance(request, RowsById):
-            return [self.rows[i] for i in request.ids if i in self.rows]
+            return [Row(*self.rows[i]) for i in request.ids if i in self.rows]
         if isinstance(request, Children):
             return [
-                self.rows[child] for parent in request.parents for child in self._children.get(parent, ())
+                Row(*self.rows[child])
+                for parent in request.parents
+                for child in self._children.get(parent, ())
             ]
-        return [(i, row) for i in request.ids if i in self.writes for row in self.writes[i].values()]
+        return [
+            (i, WritesRow(*row)) for i in request.ids if i in self.writes for row in self.writes[i].values()
+        ]
 
     def stored_bytes(self) -> int:
         """How many bytes the rows hold, ids included."""
         total = 0
         for row in self.rows.values():
-            total += sum([len(part) for part in row if part is not None])
+            total += sum([_size(part) for part in row])
         for checkpoint_id, held in self.writes.items():
             for writes in held.values():
-                total += len(checkpoint_id) + len(writes.task_id) + len(writes.path) + len(writes.data)
+                total += len(checkpoint_id) + sum([_size(part) for part in writes])
         return total
+
+
+def _size(part: Any) -> int:
+    """The bytes of a part of a row; a number counts as a word."""
+    if part is None:
+        return 0
+    if isinstance(part, int):
+        return 8
+    return sum(map(_size, part)) if type(part) is tuple else len(part)
 
 
 def run_program(history: MemoryHistory, program: Program[R]) -> R:

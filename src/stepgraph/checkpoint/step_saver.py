@@ -27,8 +27,8 @@ from stepgraph.checkpoint.base import (
 from stepgraph.checkpoint.growth.codec import Codec, UnreadableCheckpointWarning
 from stepgraph.checkpoint.growth.encoder import changes_between, encode_row, encode_writes_rows
 from stepgraph.checkpoint.growth.lanes import Lane, Lanes
-from stepgraph.checkpoint.growth.rows import Key, Row, WritesRow
-from stepgraph.values.missing import MISSING
+from stepgraph.checkpoint.growth.rows import Key, RowParts, WritesParts
+from stepgraph.values.missing import MISSING, Missing
 from stepgraph.values.names import CONFIG_KEY_EXPECTED_HEAD
 
 if TYPE_CHECKING:
@@ -69,14 +69,14 @@ class EncodedStep(Encoded):
 
     __slots__ = ("expected_head", "generation", "replaces", "row")
 
-    def __init__(self, lane: Lane, row: Row, expected_head: Any) -> None:
+    def __init__(self, lane: Lane, row: RowParts, expected_head: Any) -> None:
         self.lane = lane
         self.key = lane.key
         self.row = row
         self.expected_head = expected_head
         self.replaces = False
         self.generation = lane.generation
-        self.size = 200 + len(row.record) + len(row.values or b"") + len(row.writes or b"")
+        self.size = 200 + len(row[4]) + len(row[5] or b"") + len(row[6] or b"")
 
 
 class EncodedWrites(Encoded):
@@ -89,12 +89,12 @@ class EncodedWrites(Encoded):
 
     __slots__ = ("checkpoint_id", "rows")
 
-    def __init__(self, lane: Lane, checkpoint_id: str, rows: list[WritesRow]) -> None:
+    def __init__(self, lane: Lane, checkpoint_id: str, rows: list[WritesParts]) -> None:
         self.lane = lane
         self.key = lane.key
         self.checkpoint_id = checkpoint_id
         self.rows = rows
-        self.size = sum([150 + len(row.data) for row in rows])
+        self.size = sum([150 + len(row[3]) for row in rows])
 
 
 class StepSaver(BaseCheckpointSaver[str]):
@@ -141,19 +141,31 @@ class StepSaver(BaseCheckpointSaver[str]):
         Raises:
             NotStorableError: A value cannot be stored.
         """
-        key = key_of(config)
         with self._encoding:
-            lane = self._lane(key)
-            if changes.parent_id is not None and changes.parent_id not in lane.frames:
-                self._recall(key, changes.parent_id)
-            try:
-                row = encode_row(lane, changes, self._encode_metadata(_whole(config, metadata)), self._codec)
-            finally:
-                if lane.broken:
-                    self._lanes.break_off(lane)
-            if lane.grown:
-                self._lanes.weigh(lane)
+            lane, row = self._encode_row(key_of(config), config, changes, metadata)
             return EncodedStep(lane, row, changes.expected_head)
+
+    def _encode_row(
+        self,
+        key: Key,
+        config: Mapping[str, Any],
+        changes: StepChanges,
+        metadata: Mapping[str, Any],
+        parent: str | Missing | None = MISSING,
+    ) -> tuple[Lane, RowParts]:
+        """The row of a superstep; the lock is held."""
+        lane = self._lanes.get(key) or self._lane(key)
+        if changes.parent_id is not None and changes.parent_id not in lane.frames:
+            self._recall(key, changes.parent_id)
+        packed = self._encode_metadata(lane, _whole(config, metadata))
+        try:
+            row = encode_row(lane, changes, packed, self._codec, parent)
+        finally:
+            if lane.broken:
+                self._lanes.break_off(lane)
+        if lane.grown:
+            self._lanes.weigh(lane)
+        return lane, row
 
     def encode_writes(
         self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -178,9 +190,9 @@ class StepSaver(BaseCheckpointSaver[str]):
     def _lane(self, key: Key) -> Lane:
         return self._lanes.get(key) or self._lanes.open(key)
 
-    def _encode_metadata(self, metadata: Mapping[str, Any]) -> Any:
+    def _encode_metadata(self, lane: Lane, metadata: Mapping[str, Any]) -> Any:
         """Metadata in the form in which the saver keeps it in rows."""
-        return self._codec.pack(metadata)
+        raise self._not_defined("_encode_metadata")
 
     # ---- storing
 
@@ -218,9 +230,8 @@ class StepSaver(BaseCheckpointSaver[str]):
             changes = changes_between(self._lane(key), parent, checkpoint, new_versions)
             changes.expected_head = config["configurable"].get(CONFIG_KEY_EXPECTED_HEAD, MISSING)
             changes.run_id = _run_id(config, metadata)
-            encoded = self.encode_step(config, changes, metadata)
-            encoded.row = encoded.row._replace(parent=parent)
-            return encoded
+            lane, row = self._encode_row(key, config, changes, metadata, parent)
+            return EncodedStep(lane, row, changes.expected_head)
 
     def _make_room(self, key: Key, checkpoint_id: str) -> bool:
         """Where a checkpoint of that id is stored already, let no other one refer to it; tells whether one is."""
@@ -300,6 +311,8 @@ def config_of(key: Key, checkpoint_id: str) -> dict[str, Any]:
 def _whole(config: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """What `get_checkpoint_metadata` gives; the metadata itself where the config adds nothing."""
     if not config.get("metadata"):
+        if len(config["configurable"]) == 2 and "checkpoint_ns" in config["configurable"]:
+            return metadata
         for name in config["configurable"]:
             if name not in EXCLUDED_METADATA_KEYS and name not in metadata and name[:2] != "__":
                 break

@@ -153,20 +153,17 @@ def is_graph(thing: Any) -> bool:
 
 
 def _graphs_in(module: ModuleType) -> list[str]:
-    from stepgraph.pregel.pregel import Pregel
-
-    names = [name for name, value in vars(module).items() if name[0] != "_" and is_graph(value)]
-    compiled = [name for name in names if isinstance(getattr(module, name), Pregel)]
-    return compiled or names
+    return [name for name, value in vars(module).items() if name[0] != "_" and is_graph(value)]
 
 
 def _only_graph(module: ModuleType, spec: str) -> str:
+    from stepgraph.pregel.pregel import Pregel
+
     names = _graphs_in(module)
-    if len(names) == 1:
-        return names[0]
-    usual = [name for name in USUAL_NAMES if name in names]
-    if usual:
-        return usual[0]
+    compiled = [name for name in names if isinstance(getattr(module, name), Pregel)]
+    for candidates in (names, compiled, [name for name in USUAL_NAMES if name in names][:1]):
+        if len(candidates) == 1:
+            return candidates[0]
     raise Misuse(f"{spec}: say which graph, as in {spec}:NAME.", _choices(module))
 
 

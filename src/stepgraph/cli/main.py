@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Sequence
-from typing import Final, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+from warnings import catch_warnings
 
 from stepgraph.cli.exits import DONE, EXPLANATION, FAILED, MISUSED, STOPPED, CommandError
 
@@ -100,7 +102,9 @@ def _dispatch(name: str, words: list[str]) -> int:
     module.describe(parser)
     args = parser.parse_intermixed_args(words)
     try:
-        code: int = module.run(args)
+        with catch_warnings():
+            warnings.showwarning = _tell_warning(warnings.showwarning)
+            code: int = module.run(args)
     except CommandError as error:
         _tell(name, str(error), error.hint, error if getattr(args, "traceback", False) else None)
         return error.code
@@ -126,6 +130,21 @@ def _tell(name: str, message: str, hint: str, cause: BaseException | None) -> No
         from traceback import format_exception
 
         screen.text("".join(format_exception(cause)))
+
+
+def _tell_warning(otherwise: Callable[..., None]) -> Callable[..., None]:
+    """Our own warnings as one line; where in our code they were raised helps nobody."""
+    from stepgraph.warnings import StepgraphWarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if not issubclass(category, StepgraphWarning):
+            otherwise(message, category, *where)
+            return
+        from stepgraph.cli.screen import Styled, notes
+
+        notes().say(Styled("warning: ", "alert"), str(message))
+
+    return show
 
 
 def _be_lenient() -> None:

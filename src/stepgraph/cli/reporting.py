@@ -6,15 +6,14 @@ Rules: the output and the questions go to standard output, verdict and hints to 
 from __future__ import annotations
 
 import shlex
-import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from stepgraph.cli.checkpoints import error_text
-from stepgraph.cli.screen import Screen, Styled, notes, output
+from stepgraph.cli.screen import Screen, Styled, notes, output, screen_for
 from stepgraph.cli.storage import Storage
-from stepgraph.cli.values import dumps
+from stepgraph.cli.values import clean, dumps
 
 VALUE = "VALUE"
 
@@ -161,19 +160,15 @@ def _error_json(error: BaseException) -> dict[str, Any]:
     }
 
 
-def print_part(part: Mapping[str, Any], *, as_json: bool) -> None:
-    """Write one stream part to standard output."""
+def print_part(part: Mapping[str, Any], stream: TextIO, *, as_json: bool) -> None:
+    """Write one stream part: as JSON, as the bare text of a message at the root, or as a line with mode and level."""
     if as_json:
-        print(dumps(part), flush=True)
+        print(dumps(part), file=stream, flush=True)
         return
-    screen = output()
     where = "|".join(part["ns"])
-    if (
-        part["type"] == "messages"
-        and not where
-        and isinstance(getattr(part["data"][0], "content", None), str)
-    ):
-        sys.stdout.write(part["data"][0].content)
-        sys.stdout.flush()
+    text = getattr(part["data"][0], "content", None) if part["type"] == "messages" else None
+    if isinstance(text, str) and not where:
+        print(clean(text), end="", file=stream, flush=True)
         return
-    screen.say(Styled(f"[{part['type']}]", "quiet"), f" {where}" if where else "", " ", dumps(part["data"]))
+    level = f" {where}" if where else ""
+    screen_for(stream).say(Styled(f"[{part['type']}]", "quiet"), level, " ", dumps(part["data"]))

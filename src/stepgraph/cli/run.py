@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
@@ -80,14 +81,14 @@ def perform(
     config = config_for(args, thread)
     if at is not None:
         config["configurable"]["checkpoint_id"] = at
-    asked = tuple(args.stream or ())
+    asked, stdout = tuple(args.stream or ()), sys.stdout
     tell = None if args.quiet or args.json or asked else Progress(notes())
 
     def listen(part: Any) -> None:
         if tell is not None:
             tell(part)
         if part["type"] in asked and (args.subgraphs or not part["ns"]):
-            print_part(part, as_json=args.json)
+            print_part(part, stdout, as_json=args.json)
 
     modes = asked if tell is None else (*asked, *tell.modes)
     outcome = drive(

@@ -1,13 +1,14 @@
 """Driving a graph from the command line, and how it came out.
 
 A first Ctrl-C (or SIGTERM) asks for an orderly stop: running nodes end, their step is stored, and the run stops. A second
-one stops at once. Either way the thread can go on from what is stored.
+one ends the process at once, as a crash would. Either way the thread can go on from what is stored.
 
 Rules: everything that a run ends with, also a failure, is an `Outcome`; whoever called decides what to print.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -62,9 +63,9 @@ class Stop:
         self.status: str | None = None
 
     def ask(self, number: int, frame: Any) -> None:
-        """Handle a signal: the first one stops in order, a second one at once."""
+        """Handle a signal: the first one stops in order, a second one ends the process, whatever a node does."""
         if self.status is not None:
-            raise KeyboardInterrupt
+            os._exit(CODES[self.status])
         self.status = "terminated" if number == signal.SIGTERM else "stopped"
         self.control.request_drain(signal.Signals(number).name)
         notes().say(
@@ -137,7 +138,7 @@ def drive(
                 if listen is not None and part["type"] in modes:
                     listen(part)
         except KeyboardInterrupt:
-            outcome.status = stop.status or "stopped"
+            outcome.status = "stopped"
         except BaseException as error:
             _failed(outcome, stop, error)
     _look(outcome, graph, config)

@@ -24,7 +24,7 @@ def channel_view(compiled: CompiledStateGraph[Any, Any, Any, Any]) -> dict[str, 
     for node in plan.nodes.values():
         if node is not plan.start:
             channels[node.trigger] = (
-                LastValueAfterFinish(Any) if node.deferred else EphemeralValue(Any, guard=False)  # type: ignore[arg-type]
+                LastValueAfterFinish(Any) if node.deferred else EphemeralValue(Any, guard=False)
             )
     for join in plan.joins.values():
         kind: Any = NamedBarrierValueAfterFinish if join.deferred else NamedBarrierValue

@@ -67,7 +67,7 @@ class CompiledStateGraph(
 
     def _attach(self, change: Callable[[StateGraph[Any, Any, Any, Any]], object]) -> None:
         """Change a copy of the declaration and make the plan anew; graphs compiled beside this one do not see it."""
-        twin = copy(self.builder)
+        twin: StateGraph[Any, Any, Any, Any] = copy(self.builder)
         twin.nodes, twin.edges = dict(twin.nodes), set(twin.edges)
         twin.waiting_edges = set(twin.waiting_edges)
         twin.branches = {source: dict(branches) for source, branches in twin.branches.items()}

@@ -142,6 +142,7 @@ def _node(plan: Plan, spec: NodeSpec, default_schema: Any = None) -> NodePlan:
     node.action = spec.action
     node.deferred = spec.defer
     node.metadata = spec.metadata
+    node.trace_policy = spec.trace_policy
     if spec.is_subgraph:
         node.take = take_child_result
     else:
@@ -199,6 +200,7 @@ def _branch(
     path, apath = bind_path(spec.path)
     schema = spec.input_schema or default_schema
     branch = BranchPlan(spec.name, path, apath, spec.ends)
+    branch.action = spec.path
     branch.plain = plain_function(spec.path)
     if spec.ends is None:
         branch.jumps = anywhere

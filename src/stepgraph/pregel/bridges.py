@@ -150,3 +150,6 @@ def load() -> None:
             raise ImportError(
                 'The config has callbacks, which are LangChain\'s. Install it: pip install "stepgraph[langchain]"'
             ) from error
+
+
+install()

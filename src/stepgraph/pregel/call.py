@@ -13,6 +13,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import GraphInterrupt, ParentCommand
+from stepgraph.pregel import bridges
 from stepgraph.pregel.branches import branch_input, follow, follow_branches, fresh_state
 from stepgraph.pregel.config import writer_of
 from stepgraph.pregel.results import join_written
@@ -68,6 +69,10 @@ def bind(action: Any) -> tuple[Call | None, AsyncCall | None]:
     """
     if is_graph(action):
         return _graph_calls(action)
+    if bridges.active is not None:
+        calls = bridges.active.calls_of(action)
+        if calls is not None:
+            return calls
     invoke, ainvoke = getattr(action, "invoke", None), getattr(action, "ainvoke", None)
     if not isinstance(action, (FunctionType, MethodType)) and (invoke or ainvoke):
         return (

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.pregel import bridges
 from stepgraph.values.names import (
     CONFIG_KEY_CHECKPOINT_ID,
     CONFIG_KEY_CHECKPOINT_MAP,
@@ -90,15 +91,8 @@ def task_config(task: Task) -> dict[str, Any]:
         base = merge_configs(base, level.config)
     node = task.node
     namespace = task.namespace
-    metadata = {
-        **(base.get("metadata") or {}),
-        "langgraph_step": machine.step,
-        "langgraph_node": node.name,
-        "langgraph_triggers": task.triggers,
-        "langgraph_path": task.path,
-        "langgraph_checkpoint_ns": namespace,
-        **(node.metadata or {}),
-    }
+    known_metadata = root_metadata(base) if parent is None else base.get("metadata") or {}
+    metadata = {**known_metadata, **task_place(task)}
     if machine.namespace:
         metadata["checkpoint_ns"] = machine.namespace
     known = base.get("configurable") or {}
@@ -115,13 +109,53 @@ def task_config(task: Task) -> dict[str, Any]:
         CONFIG_KEY_CHECKPOINT_NS: namespace,
     }
     config = {**base, "metadata": metadata, "configurable": configurable}
-    tags = [*(base.get("tags") or ()), *node.tags]
-    config["tags"] = tags
+    if node.tags:
+        config["tags"] = [*(base.get("tags") or ()), *node.tags]
     if task.observed is not None:
         config["callbacks"] = task.observed.callbacks
-        config.pop("run_id", None)
-        config.pop("run_name", None)
+    elif bridges.active is not None:
+        config.setdefault("callbacks", None)
+    config.pop("run_id", None)
+    config.pop("run_name", None)
     return config
+
+
+TRACED_KEYS = (
+    "thread_id",
+    "task_id",
+    "checkpoint_ns",
+    "assistant_id",
+    "run_id",
+    "checkpoint_id",
+    "graph_id",
+)
+"""Keys of `configurable` that stand in the metadata of traces, too."""
+
+
+def root_metadata(config: Config) -> dict[str, Any]:
+    """The metadata of a root run: the person's, and what of its `configurable` belongs into traces."""
+    metadata = dict(config.get("metadata") or {})
+    configurable = config.get("configurable")
+    if configurable:
+        for key in TRACED_KEYS:
+            if configurable.get(key) and key not in metadata:
+                metadata[key] = configurable[key]
+    return metadata
+
+
+def task_place(task: Task) -> dict[str, Any]:
+    """Where in the run a task stands, as its metadata says it, and the metadata of its node."""
+    node = task.node
+    place = {
+        "langgraph_step": task.machine.step,
+        "langgraph_node": node.name,
+        "langgraph_triggers": task.triggers,
+        "langgraph_path": task.path,
+        "langgraph_checkpoint_ns": task.namespace,
+    }
+    if node.metadata:
+        place.update(node.metadata)
+    return place
 
 
 def task_runtime(task: Task) -> Runtime[Any]:

@@ -157,7 +157,7 @@ class Inspecting:
             scope.stamp = timestamp
             scope.saver, scope.store = saver, self.store
             scope.thread_id = config["configurable"]["thread_id"]
-            scope.metadata = dict(get_checkpoint_metadata(merged, {}))  # type: ignore[arg-type]
+            scope.metadata = dict(get_checkpoint_metadata(merged, {}))
             scope.concurrency = self.concurrency
             scope.run_id = "update_state"
             return scope

@@ -12,7 +12,7 @@ nothing leaves before `flush`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.changes import StepChanges

@@ -52,7 +52,7 @@ def plan_of_nodes(graph: Pregel[Any, Any, Any, Any]) -> Plan:
 
 
 def _built(node: Any) -> PregelNode:
-    return node if isinstance(node, PregelNode) else node.build()  # type: ignore[no-any-return]
+    return node if isinstance(node, PregelNode) else node.build()
 
 
 def check_names(values: Mapping[str, Any], managed: Mapping[str, Any], nodes: Mapping[str, Any]) -> None:

@@ -60,6 +60,7 @@ class Machine:
         "listens",
         "memos",
         "objects",
+        "observed",
         "output_keys",
         "parent",
         "pass_breakpoint",
@@ -67,6 +68,7 @@ class Machine:
         "plan",
         "produced",
         "recorder",
+        "restored",
         "resuming",
         "scope",
         "shown_state",
@@ -120,6 +122,8 @@ class Machine:
         self.shown_state: dict[str, Any] | None = None
         self.status = "running"
         self.stop_requested = False
+        self.observed: Any = None
+        self.restored = False
         self.step = 0
         self.stop = scope.limit if level.limit is None else level.limit
         self.stops = bool(level.interrupt_before or level.interrupt_after or scope.control is not None)
@@ -236,6 +240,7 @@ class Machine:
 
     def begin_restored(self, tasks: Sequence[Task]) -> Sequence[Task]:
         """Go on from a loaded checkpoint with these tasks; some of them may have finished before."""
+        self.restored = True
         self.produced = True
         if self.sink is not None:
             self.sink.values(self, None)
@@ -512,6 +517,7 @@ class Machine:
         """What the node receives: its channels, with top-level containers of its own."""
         keys = node.keys
         state = self.state
+        value: Any
         if keys is None:
             value = state.copy()
             for key in self.containers:

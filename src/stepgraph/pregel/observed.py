@@ -1,4 +1,4 @@
-"""One attempt of a task that an observer watches: `execute` and `aexecute` of `call.py`, with its hooks between.
+"""Attempts and ends of runs that an observer watches: what `call.py` and `ending.py` do, with its hooks between.
 
 Rules of this file: it decides nothing. A change of what an attempt does is made in `call.py`, and followed here.
 """
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.errors import ParentCommand
 from stepgraph.pregel.branches import branch_input, follow, fresh_state
 from stepgraph.pregel.call import OffLoop, commands_of, complain_swallowed, own_input
+from stepgraph.pregel.ending import outcome
 from stepgraph.pregel.results import join_written
 from stepgraph.pregel.task import CURRENT
 
 if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.observing import Observer
     from stepgraph.pregel.task import Task
 
@@ -67,6 +69,30 @@ def _follow_branches(task: Task, observer: Observer) -> None:
             raise
         observer.branch_ends(task, answer)
         follow(task, branch, answer)
+
+
+def observed_outcome(machine: Machine) -> Any:
+    """The output of a level that ended, of which the observer is told; raises as `outcome` does."""
+    observer = machine.scope.observer
+    try:
+        result = outcome(machine)
+    except BaseException as error:
+        observer.run_fails(machine, error)
+        raise
+    observer.run_ends(machine, machine.output() if machine.produced else None)
+    return result
+
+
+async def aobserved_outcome(machine: Machine) -> Any:
+    """The same on the event loop."""
+    observer = machine.scope.observer
+    try:
+        result = outcome(machine)
+    except BaseException as error:
+        await observer.arun_fails(machine, error)
+        raise
+    await observer.arun_ends(machine, machine.output() if machine.produced else None)
+    return result
 
 
 async def aexecute_observed(task: Task, observer: Observer, off_loop: OffLoop | None = None) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.base import get_checkpoint_metadata
 from stepgraph.checkpoint.ids import next_checkpoint_id
+from stepgraph.pregel import bridges
 from stepgraph.pregel.config import merge_configs
 from stepgraph.pregel.drivers.recorder import recorder_for, speaks_sync, version_source
 from stepgraph.pregel.ledger import Ledger
@@ -95,6 +96,8 @@ def open_root(
     """A run of its own, at namespace ''."""
     if graph.config:
         config = merge_configs(graph.config, config)
+    if bridges.active is not None:
+        config = bridges.active.root_config(config)
     scope = Scope(config or NO_CONFIG, next_checkpoint_id)
     scope.stamp = timestamp
     scope.started_by = current_task()
@@ -126,8 +129,6 @@ def open_root(
     level.output_channels = options.output_channels
     if saver is not None and saver is not False:
         checkpoint_id = _with_saver(graph, scope, saver, configurable, options, loop)
-    if scope.config.get("callbacks"):
-        graph.observe(scope)
     if scope.max_concurrency:
         _bound(scope, scope.max_concurrency)
     machine = Machine(graph.plan, scope, level)
@@ -135,6 +136,10 @@ def open_root(
     machine.child_sink = options.sink if options.subgraphs else None
     if scope.saver is not None:
         attach_ledger(machine)
+    if bridges.active is None and scope.config.get("callbacks"):
+        bridges.load()
+    if bridges.active is not None:
+        bridges.active.observe(machine, options)
     return machine, checkpoint_id
 
 
@@ -164,7 +169,7 @@ def _with_saver(
     _refuse_own_thread(scope, saver)
     scope.saver = saver
     scope.concurrency = graph.concurrency
-    scope.metadata = dict(get_checkpoint_metadata(scope.config, {}))  # type: ignore[arg-type]
+    scope.metadata = dict(get_checkpoint_metadata(scope.config, {}))
     durability = options.durability or configurable.get(CONFIG_KEY_DURABILITY) or "async"
     if durability not in _DURABILITIES:
         raise ValueError(f"durability must be one of {', '.join(_DURABILITIES)}; got {durability!r}")
@@ -218,6 +223,8 @@ def open_called(
         limit = merged.get("recursion_limit")
         if limit is not None:
             machine.stop += limit - machine.scope.limit
+    if bridges.active is not None:
+        bridges.active.observe(machine, options)
     return machine
 
 

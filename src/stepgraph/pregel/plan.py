@@ -36,7 +36,19 @@ class JoinPlan:
 class BranchPlan:
     """A conditional edge: `path` looks at the state after its source's own writes and names what runs next."""
 
-    __slots__ = ("apath", "ends", "is_async", "jumps", "keys", "managed", "mapper", "name", "path", "plain")
+    __slots__ = (
+        "action",
+        "apath",
+        "ends",
+        "is_async",
+        "jumps",
+        "keys",
+        "managed",
+        "mapper",
+        "name",
+        "path",
+        "plain",
+    )
 
     def __init__(
         self,
@@ -46,6 +58,7 @@ class BranchPlan:
         ends: Mapping[Any, str] | None,
     ) -> None:
         self.name = name
+        self.action: Any = None
         self.path = path
         self.apath = apath
         self.is_async = path is None
@@ -91,6 +104,7 @@ class NodePlan:
         "tags",
         "take",
         "targets",
+        "trace_policy",
         "trigger",
         "triggers",
         "writers",
@@ -122,6 +136,7 @@ class NodePlan:
         self._subgraphs: tuple[Any, ...] | None = None
         self.metadata: Mapping[str, Any] | None = None
         self.tags: Sequence[str] = ()
+        self.trace_policy: Any = None
         self.plan: Plan
 
     @property

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
+from stepgraph.pregel import bridges
 from stepgraph.pregel.batching import Batching
 from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
 from stepgraph.pregel.describing import Describing
 from stepgraph.pregel.drivers import sync
 from stepgraph.pregel.drivers.clock import CLOCK
+from stepgraph.pregel.drivers.turns import atake_turn, take_turn
 from stepgraph.pregel.inspecting import Inspecting
 from stepgraph.pregel.opening import PLAIN, Options, modes_of, open_child, open_run, timestamp
 from stepgraph.pregel.programs.begin import begin_child, begin_root, begin_without_saver
@@ -31,7 +33,6 @@ from stepgraph.stream.sink import Sink
 if TYPE_CHECKING:
     from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.plan import Plan
-    from stepgraph.pregel.scope import Scope
     from stepgraph.pregel.task import Task
 
 StateT = TypeVar("StateT", default=Any)
@@ -307,9 +308,20 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
                 yield part
 
     def _begin(self, machine: Machine, input: Any, checkpoint_id: str | None) -> Sequence[Task]:
+        observer = machine.scope.observer
+        if observer is not None:
+            observer.run_begins(machine, input)
+        tasks = self._first_tasks(machine, input, checkpoint_id)
+        if observer is not None and machine.restored:
+            observer.run_resumes(machine)
+        return tasks
+
+    def _first_tasks(self, machine: Machine, input: Any, checkpoint_id: str | None) -> Sequence[Task]:
         scope = machine.scope
         if machine.ledger is None:
             return begin_without_saver(machine, input)
+        if machine.level.persistent and machine.parent is not None:
+            take_turn(machine.parent)
         program = (
             begin_root(machine, input, checkpoint_id)
             if machine.parent is None
@@ -414,14 +426,22 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
             await events.aclose()  # type: ignore[attr-defined]
 
     async def _abegin(self, machine: Machine, input: Any, checkpoint_id: str | None) -> Sequence[Task]:
+        observer = machine.scope.observer
+        if observer is not None:
+            await observer.arun_begins(machine, input)
         if machine.ledger is None:
             return begin_without_saver(machine, input)
+        if machine.level.persistent and machine.parent is not None:
+            await atake_turn(machine.parent)
         program = (
             begin_root(machine, input, checkpoint_id)
             if machine.parent is None
             else begin_child(machine, input)
         )
-        return await arun_program(program, machine.scope.saver)
+        tasks = await arun_program(program, machine.scope.saver)
+        if observer is not None and machine.restored:
+            await observer.arun_resumes(machine)
+        return tasks
 
     async def arun_nested(self, task: Task) -> Any:
         """Run as the node that `task` executes, in an asynchronous run; called by the engine."""
@@ -490,12 +510,6 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
 
         return as_context(schema, context, self.name)
 
-    def observe(self, scope: Scope) -> None:
-        """Let callbacks watch the run, where the bridge to their library is there."""
-        from stepgraph.langchain.loading import observe
-
-        observe(self, scope)
-
     def with_config(self, config: Config | None = None, **kwargs: Any) -> Any:
         """A copy whose runs start from this config."""
         from stepgraph.pregel.config import merge_configs
@@ -561,3 +575,6 @@ def _put_live(append: Callable[[Any], None], wake: Callable[[Any], None], event:
 def _put_awake(append: Callable[[Any], None], notify: Callable[[], None], event: Any) -> None:
     append(event)
     notify()
+
+
+bridges.adopt(Pregel)

@@ -141,5 +141,5 @@ class StreamProtocol:
     modes: set[str]
 
     def __init__(self, __call__: Callable[[Any], None], modes: set[str]) -> None:
-        self.__call__ = __call__  # type: ignore[method-assign]
+        self.__call__ = __call__
         self.modes = modes

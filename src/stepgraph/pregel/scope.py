@@ -120,11 +120,16 @@ class Scope:
         self.slots: Any = None
         self.waiting: Any = None
 
-    def without_saver(self) -> Scope:
-        """The same run for a nested graph that stores nothing."""
+    def twin(self) -> Scope:
+        """The same run, for a nested graph that differs in something."""
         twin = Scope.__new__(Scope)
         for name in Scope.__slots__:
             setattr(twin, name, getattr(self, name))
+        return twin
+
+    def without_saver(self) -> Scope:
+        """The same run for a nested graph that stores nothing."""
+        twin = self.twin()
         twin.saver = twin.recorder = None
         return twin
 

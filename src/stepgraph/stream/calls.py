@@ -26,6 +26,8 @@ def call_ended(call: CallTask) -> None:
     sink = call.machine.sink
     if sink is None:
         return
+    if sink.wants_messages and call.error is None and not call.cached:
+        sink.messages(call, (call.result,))
     if sink.wants_updates and call.error is None:
         chunk: dict[str, Any] = {call.node.name: call.result}
         if call.cached:

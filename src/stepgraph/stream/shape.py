@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.stream.messages import only_new
 from stepgraph.values.names import INTERRUPT
 
 if TYPE_CHECKING:
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 def shaper(
     graph: Any, modes: frozenset[str], single: bool, subgraphs: bool, version: str
 ) -> Callable[[Event], Any]:
-    """How one call's events are shaped; the function answers None for an event of a mode that was not asked for."""
+    """How one call's events are shaped; the function answers None for an event that is not shown."""
+    shape = _shape_of(modes, single, subgraphs, version)
+    return only_new(shape) if "messages" in modes else shape
+
+
+def _shape_of(modes: frozenset[str], single: bool, subgraphs: bool, version: str) -> Callable[[Event], Any]:
     if version == "v2":
         return lambda event: _part(event) if event[1] in modes else None
     if single and not subgraphs:

@@ -7,10 +7,11 @@ interrupts) to the consumer and must be safe to call from any thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.stream import project
+from stepgraph.stream.messages import returned_messages
 from stepgraph.values.names import INTERRUPT
 
 if TYPE_CHECKING:
@@ -22,9 +23,13 @@ Put = Callable[[Event], None]
 
 
 class Sink:
-    """The modes that one consumer asked for, and where their parts go."""
+    """The modes that one consumer asked for, and where their parts go.
+
+    `message_events`: models give events of LangChain's message protocol in place of chunks of messages.
+    """
 
     __slots__ = (
+        "message_events",
         "modes",
         "put",
         "stamp",
@@ -41,6 +46,7 @@ class Sink:
         self.modes = modes
         self.put = put
         self.stamp = stamp
+        self.message_events = False
         self.wants_values = "values" in modes
         self.wants_updates = "updates" in modes
         self.wants_custom = "custom" in modes
@@ -77,6 +83,9 @@ class Sink:
     def task_done(self, task: Task) -> None:
         """A task finished."""
         task = task.handler or task
+        if self.wants_messages and not task.cached:
+            updates = task.updates
+            self.messages(task, updates.values() if isinstance(updates, dict) else [v for _, v in updates])
         if self.wants_updates:
             chunk = project.updates(task)
             if task.cached:
@@ -84,6 +93,11 @@ class Sink:
             self.put((task.machine.namespace_parts, "updates", chunk))
         if self.wants_tasks and not task.cached:
             self.show_task(task, "task_result", project.result_payload(task))
+
+    def messages(self, task: Task, values: Iterable[Any]) -> None:
+        """The messages that a task returned."""
+        for message in returned_messages(task, values):
+            self.put((task.machine.namespace_parts, "messages", message))
 
     def task_failed(self, task: Task) -> None:
         """A task failed for good."""

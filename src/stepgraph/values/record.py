@@ -28,6 +28,9 @@ class _DerivedFields:
         self.name = name
 
     def __get__(self, instance: object, owner: type[Record]) -> Any:
+        if owner.__init__ is object.__init__:
+            # A base without fields; what it stored would hide this descriptor from the records below it.
+            raise AttributeError(f"{owner.__name__} is a base of records and has no {self.name}")
         twin = _dataclass_twin(owner)
         for name in ("__dataclass_fields__", "__dataclass_params__"):
             if owner.__dict__.get(name) is None:

@@ -6,7 +6,7 @@ Rules: every error names the place: thread, namespace, checkpoint and channel.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from stepgraph.checkpoint.serde.base import pack_value, unpack_value
 from stepgraph.checkpoint.serde.errors import CorruptPayloadError, NotStorableError
@@ -56,9 +56,11 @@ class Codec:
         pack: The bytes of a value.
         unpack: The value of bytes.
         digest: Bytes of a value that depend on its content alone, to be hashed; never stored.
+        is_literal: Whether a value is stored as it is, among what we store of our own: small and plain. Nothing is where
+            a serializer of a person's must see every value, to encrypt it for example.
     """
 
-    __slots__ = ("digest", "pack", "serde", "unpack")
+    __slots__ = ("digest", "is_literal", "pack", "serde", "unpack")
 
     def __init__(self, serde: SerializerProtocol) -> None:
         from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -70,10 +72,30 @@ class Codec:
         if isinstance(serde, JsonPlusSerializer):
             self.pack = self.digest = serde.pack
             self.unpack = serde.unpack
+            self.is_literal: Callable[[Any], bool] = _is_literal
         else:
             self.pack = lambda value: pack_value(serde, value)
             self.unpack = lambda data: unpack_value(serde, data)
             self.digest = JsonPlusSerializer().pack
+            self.is_literal = _never
+
+
+_SHORT: Final = 64
+_LARGE: Final = 1 << 63
+_BOOL_OR_FLOAT: Final[frozenset[type]] = frozenset((bool, float))
+
+
+def _is_literal(value: Any) -> bool:
+    kind = type(value)
+    if kind is str:
+        return len(value) < _SHORT and bool(value.isascii())
+    if kind is int:
+        return -_LARGE < value < _LARGE
+    return kind in _BOOL_OR_FLOAT
+
+
+def _never(value: Any) -> bool:
+    return False
 
 
 def not_storable(error: NotStorableError, channel: str) -> NotStorableError:

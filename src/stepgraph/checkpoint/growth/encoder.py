@@ -16,11 +16,11 @@ from stepgraph.checkpoint.changes import StepChanges
 from stepgraph.checkpoint.growth.codec import Codec, not_storable
 from stepgraph.checkpoint.growth.frames import Frame, complete_record, difference_record
 from stepgraph.checkpoint.growth.lanes import Lane, OpaqueValue
-from stepgraph.checkpoint.growth.rows import Row, WritesRow
+from stepgraph.checkpoint.growth.rows import RowParts, WritesParts
 from stepgraph.checkpoint.growth.task_writes import encode_task_writes
 from stepgraph.checkpoint.growth.tracker import SAME, WORTH_TRACKING, Entry, Tracker
 from stepgraph.checkpoint.serde.errors import NotStorableError
-from stepgraph.values.missing import MISSING
+from stepgraph.values.missing import MISSING, Missing
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import ChannelVersions, Checkpoint
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 __all__ = ("changes_between", "encode_row", "encode_writes_rows")
 
 _GROWS = frozenset((list, dict, str, bytes))
-_TINY = frozenset((int, float, bool, type(None)))
 _NOTHING = b"\x80"
 """An empty dict, packed."""
 
 
-def encode_row(lane: Lane, changes: StepChanges, metadata: Any, codec: Codec) -> Row:
+def encode_row(
+    lane: Lane, changes: StepChanges, metadata: Any, codec: Codec, parent: str | Missing | None = MISSING
+) -> RowParts:
     """The row that stores a superstep's changes.
 
     Args:
@@ -41,32 +42,36 @@ def encode_row(lane: Lane, changes: StepChanges, metadata: Any, codec: Codec) ->
         changes: What changed.
         metadata: In the form of the saver.
         codec: Makes bytes.
+        parent: The parent, if it is another than the checkpoint that the changes are a difference against.
 
     Raises:
         NotStorableError: A value cannot be stored.
     """
+    own, values = changes.id, changes.values
     stored: dict[str, Any] | None = {} if changes.writes else None
+    places = dict.fromkeys(values, own)
     try:
-        values, places = _encode_values(lane, changes, codec, stored)
-        writes = (
-            encode_task_writes(changes.writes, changes.values, stored, codec) if stored is not None else None
-        )
+        packed = _encode_values(lane, changes, codec, places, stored) if values else _NOTHING
+        writes = None if stored is None else encode_task_writes(changes.writes, values, stored, codec)
     except BaseException:
         # Trackers that went on would refer to a row that is never stored.
         lane.broken = True
         raise
-    record = _encode_record(lane, changes, places)
-    return Row(changes.id, changes.parent_id, changes.run_id, metadata, record, values, writes)
-
-
-def _encode_record(lane: Lane, changes: StepChanges, places: dict[str, str]) -> bytes:
-    own, parent = changes.id, changes.parent_id
-    frame = Frame() if parent is None else lane.frames.pop(parent, None)
+    base = changes.parent_id
+    frame = Frame() if base is None else lane.frames.pop(base, None)
     if frame is None:
-        return difference_record(changes)
-    frame.take(changes, places)
-    lane.remember_frame(own, frame)
-    if parent is None:
+        record = difference_record(changes)
+    else:
+        frame.take(changes, places)
+        lane.remember_frame(own, frame)
+        record = _encode_record(changes, frame)
+    logical = base if parent is MISSING else parent
+    return own, logical, changes.run_id, metadata, record, packed, writes  # type: ignore[return-value]
+
+
+def _encode_record(changes: StepChanges, frame: Frame) -> bytes:
+    own = changes.id
+    if changes.parent_id is None:
         frame.begin()
         return complete_record(own, changes.ts, changes.updated, frame)
     record = difference_record(changes)
@@ -78,32 +83,26 @@ def _encode_record(lane: Lane, changes: StepChanges, places: dict[str, str]) -> 
 
 
 def _encode_values(
-    lane: Lane, changes: StepChanges, codec: Codec, stored: dict[str, Any] | None
-) -> tuple[bytes, dict[str, str]]:
-    """All values of a row, and where each of them is."""
-    values = changes.values
-    if not values:
-        return _NOTHING, {}
-    own, dirty, pack = changes.id, changes.returned, codec.pack
-    entries: dict[str, Entry] = {}
-    places: dict[str, str] = {}
-    for channel, value in values.items():
-        kind = type(value)
-        places[channel] = own
+    lane: Lane, changes: StepChanges, codec: Codec, places: dict[str, str], stored: dict[str, Any] | None
+) -> bytes:
+    """All values of a row; corrects in `places` where those are that were stored before."""
+    own, dirty, is_literal = changes.id, changes.returned, codec.is_literal
+    entries: dict[str, Any] = {}
+    for channel, value in changes.values.items():
+        if value is None or is_literal(value):
+            entries[channel] = value
+            continue
         try:
-            if kind in _TINY:
-                entries[channel] = pack(value)
-            elif kind in _GROWS:
-                entry = entries[channel] = _encode_growing(lane, channel, value, own, dirty, codec, stored)
-                if type(entry) is list and entry[0] == SAME:
-                    places[channel] = entry[1]
+            if type(value) in _GROWS:
+                entry = _encode_growing(lane, channel, value, own, dirty, codec, stored)
             else:
-                entry = entries[channel] = _encode_opaque(lane, channel, value, own, codec)
-                if type(entry) is list:
-                    places[channel] = entry[1]
+                entry = _encode_opaque(lane, channel, value, own, codec)
         except NotStorableError as error:
             raise not_storable(error, channel) from error.__cause__
-    return packb(entries), places
+        entries[channel] = entry
+        if type(entry) is list and entry[0] == SAME:
+            places[channel] = entry[1]
+    return packb(entries)
 
 
 def _encode_growing(
@@ -161,32 +160,34 @@ def encode_writes_rows(
     path: str,
     run_id: str | None,
     codec: Codec,
-) -> list[WritesRow]:
+) -> list[WritesParts]:
     """The rows that store a task's writes before their step is folded: its ordinary ones together, others each by itself.
 
     Raises:
         NotStorableError: A value cannot be stored.
     """
-    rows = []
+    rows: list[WritesParts] = []
     ordinary = []
     for index, (channel, value) in enumerate(writes):
-        try:
-            form = _encode_write(lane, channel, value, codec)
-        except NotStorableError as error:
-            raise not_storable(error, channel) from error.__cause__
-        special = WRITES_IDX_MAP.get(channel)
-        if special is None:
-            ordinary.append([index, channel, form])
+        form = value
+        if value is not None and not codec.is_literal(value):
+            try:
+                form = _encode_write(lane, channel, value, codec)
+            except NotStorableError as error:
+                raise not_storable(error, channel) from error.__cause__
+        if channel in WRITES_IDX_MAP:
+            place = WRITES_IDX_MAP[channel]
+            rows.append((task_id, place, path, packb([[place, channel, form]]), run_id))
         else:
-            rows.append(WritesRow(task_id, special, path, packb([[special, channel, form]]), run_id))
+            ordinary.append((index, channel, form))
     if ordinary:
-        rows.append(WritesRow(task_id, 0, path, packb(ordinary), run_id))
+        rows.append((task_id, 0, path, packb(ordinary), run_id))
     return rows
 
 
 def _encode_write(lane: Lane | None, channel: str, value: Any, codec: Codec) -> Entry:
     """One write; a list, dict or text that goes on from the channel's stored value, as a difference."""
-    if lane is not None and type(value) in _GROWS and channel in lane.trackers and len(value) > 8:
+    if lane is not None and channel in lane.trackers and type(value) in _GROWS and len(value) > 8:
         tracker = lane.tracker_for(channel, value)
         if tracker is not None and tracker.fits(value):
             op = tracker.compare(value, None)

@@ -68,11 +68,12 @@ class Frame:
         """
         self.versions.update(changes.versions)
         if len(places) < len(changes.versions):
-            for name in changes.versions:
+            for name in changes.cleared if changes.cleared is not None else changes.versions:
                 if name not in places:
                     self.places.pop(name, None)
         self.places.update(places)
-        self.seen.update(changes.seen)
+        if changes.seen:
+            self.seen.update(changes.seen)
 
     def key_frame_due(self, size: int) -> bool:
         """Whether the record should be complete, when as a difference it would have `size` bytes."""
@@ -95,20 +96,31 @@ class Frame:
 
 def difference_record(changes: StepChanges) -> bytes:
     """The record of a checkpoint as a difference against its parent."""
-    own, parent, values = changes.id, changes.parent_id, changes.values
-    held: list[str] | dict[str, Version] = []
-    cleared: list[str] | dict[str, Version] = []
-    for name, version in changes.versions.items():
-        if version != own:
-            held = {k: v for k, v in changes.versions.items() if k in values}
-            cleared = {k: v for k, v in changes.versions.items() if k not in values}
-            break
-        (held if name in values else cleared).append(name)  # type: ignore[union-attr]
+    parent = changes.parent_id
+    held, cleared = _held_and_cleared(changes)
     seen = {
-        node: {channel: None if version == parent else version for channel, version in known.items()}
+        node: {
+            channel: None if version is parent or version == parent else version
+            for channel, version in known.items()
+        }
         for node, known in changes.seen.items()
     }
-    return packb([changes.ts, changes.updated, held, cleared, seen])
+    return packb((changes.ts, changes.updated, held, cleared, seen))
+
+
+def _held_and_cleared(changes: StepChanges) -> tuple[Any, Any]:
+    """The changed channels with and without a value: names where every version is the checkpoint's id, else a map."""
+    own, values, versions = changes.id, changes.values, changes.versions
+    if changes.cleared is not None:
+        return list(values), changes.cleared
+    if all(version is own or version == own for version in versions.values()):
+        return [name for name in versions if name in values], [
+            name for name in versions if name not in values
+        ]
+    return (
+        {name: version for name, version in versions.items() if name in values},
+        {name: version for name, version in versions.items() if name not in values},
+    )
 
 
 def complete_record(own: str, ts: str, updated: list[str] | None, frame: Frame) -> bytes:

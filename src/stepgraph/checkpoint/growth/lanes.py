@@ -12,14 +12,15 @@ Rules: not safe to use from two threads at once; the saver holds its lock.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from stepgraph.checkpoint.growth.frames import Frame
 from stepgraph.checkpoint.growth.rows import Key
 from stepgraph.checkpoint.growth.tracker import Tracker
+from stepgraph.values.missing import MISSING
 
-__all__ = ("Lane", "Lanes", "OpaqueValue")
+__all__ = ("Lane", "Lanes", "OpaqueValue", "common_part")
 
 _FRAMES: Final = 4
 """Checkpoints of a lane whose frames are remembered."""
@@ -44,18 +45,20 @@ class Lane:
         key: Thread and namespace.
         trackers: Channel to its trackers, the one that was used last in front.
         opaque: Channel to its value, if it is no container.
+        common: The part of its metadata that stays the same from step to step, and that part in the saver's form.
         broken: A store failed: nothing that was encoded in this lane may be stored any more.
         grown: Whether what is remembered grew since it was weighed.
         generation: The count of deletions in the storage when the lane was last known to be sound.
     """
 
-    __slots__ = ("broken", "frames", "generation", "grown", "key", "opaque", "trackers")
+    __slots__ = ("broken", "common", "frames", "generation", "grown", "key", "opaque", "trackers")
 
     def __init__(self, key: Key, generation: int = 0) -> None:
         self.key = key
         self.frames: dict[str, Frame] = {}
         self.trackers: dict[str, list[Tracker]] = {}
         self.opaque: dict[str, OpaqueValue] = {}
+        self.common: tuple[dict[str, Any], Any] | None = None
         self.broken = False
         self.grown = False
         self.generation = generation
@@ -110,6 +113,37 @@ class Lane:
     def weight(self) -> float:
         """About how many bytes the remembered values are stored with."""
         return 512 + sum([t.live for trackers in self.trackers.values() for t in trackers])
+
+
+_UNCHANGING: Final = frozenset((str, int, float, bool, type(None)))
+
+
+def common_part(lane: Lane, metadata: Mapping[str, Any], form: Callable[[dict[str, Any]], Any]) -> Any:
+    """The saver's form of metadata without `source` and `step`, made anew only if it changed since the last step.
+
+    Args:
+        lane: Remembers it.
+        metadata: All of it.
+        form: Makes the form.
+    """
+    rest = {name: value for name, value in metadata.items() if name != "source" and name != "step"}
+    known = lane.common
+    if known is not None and len(known[0]) == len(rest):
+        for name, value in rest.items():
+            last = known[0].get(name, MISSING)
+            if type(value) is not type(last) or value != last:
+                break
+        else:
+            return known[1]
+    result = form(rest)
+    lane.common = None
+    if all(type(v) in _UNCHANGING or (type(v) is dict and _is_flat(v)) for v in rest.values()):
+        lane.common = ({name: v.copy() if type(v) is dict else v for name, v in rest.items()}, result)
+    return result
+
+
+def _is_flat(value: dict[Any, Any]) -> bool:
+    return all(type(k) is str and type(v) is str for k, v in value.items())
 
 
 class Lanes:

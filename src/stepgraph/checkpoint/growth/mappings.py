@@ -19,6 +19,8 @@ __all__ = ("DictState", "State", "make_state")
 
 _MAX_DEPTH: Final = 4
 """So deep containers in dicts are compared."""
+WORTH_FOLLOWING: Final = 32
+"""Containers with fewer elements are stored whole, unless a dict holds one that is as large."""
 
 
 class _DictWindow:
@@ -173,7 +175,7 @@ class DictState:
     def _follow(self, key: Any, value: Any) -> None:
         """Compare a container that is set a second time from now on."""
         earlier = self.inner.pop(key, None)
-        if type(value) in (list, dict) and self.depth < _MAX_DEPTH:
+        if self.depth < _MAX_DEPTH and _is_worth_following(value):
             items = value if self.shares else value.copy()
             state = self.inner[key] = make_state(items, self._pack, self.depth + 1, self.shares)
             if type(earlier) is type(state):
@@ -234,6 +236,15 @@ class DictState:
         self.items = self.items.copy()
         for state in self.inner.values():
             state.detach()
+
+
+def _is_worth_following(value: Any) -> bool:
+    kind = type(value)
+    if kind is list:
+        return len(value) >= WORTH_FOLLOWING
+    if kind is dict:
+        return len(value) >= WORTH_FOLLOWING or any(map(_is_worth_following, value.values()))
+    return False
 
 
 State: TypeAlias = ListState | DictState | TextState

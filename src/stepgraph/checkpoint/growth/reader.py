@@ -243,29 +243,33 @@ class Reader:
             if type(entries) is not dict:
                 raise unreadable(self._key, place, ValueError("its values are no dict"))
             self._entries[place] = entries
-        entry = entries.get(channel)
-        if entry is None or type(entry) not in (bytes, list):
+        if channel not in entries:
             raise unreadable(self._key, place, ValueError("it is not there"), channel)
-        return entry
+        return entries[channel]
 
     def _chain(self, channel: str, place: str) -> tuple[str, Any, list[tuple[str, list[Any]]]]:
         """Where the whole value is, the value's entry, and the differences from there on."""
         differences: list[tuple[str, list[Any]]] = []
         while True:
             entry = self._entry(channel, place)
-            if type(entry) is bytes or entry[0] == WHOLE:
+            if type(entry) is not list or entry[0] == WHOLE:
                 differences.reverse()
                 return place, entry, differences
             if entry[0] != SAME:
-                differences.append((place, entry))  # type: ignore[arg-type]
-            place = entry[1]  # type: ignore[assignment]
+                differences.append((place, entry))
+            place = entry[1]
 
     def value(self, checkpoint_id: str, channel: str, place: str) -> tuple[Any, Tracker | OpaqueValue | None]:
         """A value, and what to remember of it to go on from it."""
         codec = self._codec
         try:
             start, entry, differences = self._chain(channel, place)
-            data, flags = (entry, 0) if type(entry) is bytes else (entry[1], entry[2])
+            if type(entry) is list:
+                data, flags = entry[1], entry[2]
+            elif type(entry) is bytes:
+                data, flags = entry, 0
+            else:
+                return entry, None
             value = codec.unpack(data)
             if not differences:
                 if len(data) < WORTH_TRACKING:
@@ -279,13 +283,19 @@ class Reader:
                 level = difference[4] if len(difference) > 4 else 0
                 chain.append(Difference(at, self._op(difference), level, len(difference[2])))
             tracker = Tracker.read(
-                value, start, len(data), 0 if type(entry) is bytes else entry[2], chain, codec
+                value, start, len(data), entry[2] if type(entry) is list else 0, chain, codec
             )
             return tracker.hand_out(flags), tracker
         except CorruptCheckpointError:
             raise
         except _FAULTS as error:
             raise unreadable(self._key, checkpoint_id, error, channel) from error
+
+    def _whole(self, entry: Any) -> Any:
+        """The value of an entry that is no difference."""
+        if type(entry) is list:
+            entry = entry[1]
+        return self._codec.unpack(entry) if type(entry) is bytes else entry
 
     def _op(self, difference: list[Any]) -> Op:
         return restore_op(difference[0], difference[3], self._codec.unpack(difference[2]))
@@ -304,14 +314,14 @@ class Reader:
         todo: list[tuple[str, list[Any]]] = []
         while (channel, place) not in self._shared:
             entry = self._entry(channel, place)
-            if type(entry) is bytes or entry[0] == WHOLE:
-                value = self._codec.unpack(entry if type(entry) is bytes else entry[1])  # type: ignore[arg-type]
+            if type(entry) is not list or entry[0] == WHOLE:
+                value = self._whole(entry)
                 if type(value) in (list, dict):
                     self._shared[channel, place] = value
                 break
             if entry[0] != SAME:
-                todo.append((place, entry))  # type: ignore[arg-type]
-            place = entry[1]  # type: ignore[assignment]
+                todo.append((place, entry))
+            place = entry[1]
         else:
             value = self._shared[channel, place]
         for at, difference in reversed(todo):
@@ -388,15 +398,15 @@ class Reader:
 
     def write_value(self, channel: str, form: Any) -> Any:
         """What was written, of a write stored by itself."""
-        if type(form) is bytes:
-            return self._codec.unpack(form)
+        if type(form) is not list:
+            return self._whole(form)
         base, _ = self.value(form[1], channel, form[1])
         return base if form[0] == SAME else applied(base, self._op(form))
 
     def folded_value(self, child: Row, channel: str, form: Any) -> Any:
         """What was written, of a write stored with the checkpoint that folds it."""
-        if type(form) is bytes:
-            return self._codec.unpack(form)
+        if type(form) is not list:
+            return self._whole(form)
         stored = None if form[0] in (VALUE, PART) else self._stored_part(channel, child.id)
         return resolve(form, stored, lambda: self.value(child.id, channel, child.id)[0], self._codec)
 
@@ -404,8 +414,10 @@ class Reader:
         """What a row itself stores for a channel: the whole value, or what its difference puts in."""
         if (channel, place) not in self._stored:
             entry = self._entry(channel, place)
-            data: Any = entry if type(entry) is bytes else entry[1] if entry[0] == WHOLE else entry[2]
-            self._stored[channel, place] = self._codec.unpack(data)
+            if type(entry) is list and entry[0] != WHOLE:
+                self._stored[channel, place] = self._codec.unpack(entry[2])
+            else:
+                self._stored[channel, place] = self._whole(entry)
         return self._stored[channel, place]
 
 

@@ -18,9 +18,11 @@ __all__ = (
     "Program",
     "Request",
     "Row",
+    "RowParts",
     "RowsBack",
     "RowsById",
     "WritesOf",
+    "WritesParts",
     "WritesRow",
     "without_known",
 )
@@ -50,6 +52,14 @@ class Row(NamedTuple):
     values: bytes | None
     writes: bytes | None
 
+    def parts(self) -> RowParts:
+        """The same as a plain tuple."""
+        return tuple(self)  # type: ignore[return-value]
+
+
+RowParts: TypeAlias = tuple[str, str | None, str | None, Any, bytes, bytes | None, bytes | None]
+"""The parts of a `Row` as a plain tuple: quicker to make, and no burden on garbage collection while it is kept."""
+
 
 class WritesRow(NamedTuple):
     """What one task wrote against a checkpoint, by one call of `put_writes`, or one of its special writes.
@@ -68,6 +78,14 @@ class WritesRow(NamedTuple):
     path: str
     data: bytes
     run_id: str | None
+
+    def parts(self) -> WritesParts:
+        """The same as a plain tuple."""
+        return tuple(self)  # type: ignore[return-value]
+
+
+WritesParts: TypeAlias = tuple[str, int, str, bytes, str | None]
+"""The parts of a `WritesRow` as a plain tuple."""
 
 
 class RowsBack(NamedTuple):

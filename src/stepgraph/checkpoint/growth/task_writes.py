@@ -3,7 +3,7 @@
 The writes of a step's tasks stand in the row of the checkpoint that folds them. An element that a task added to a list
 is stored in that row as part of the list's difference, so the write only says which elements they are. Forms:
 
-- `bytes`: the packed value;
+- `bytes`: the packed value; `None`, numbers, truth values and text: the value itself;
 - `[10]`: the value that the row's checkpoint holds in the write's channel;
 - `[11, start, stop]`: a list of elements of what the row stores for the write's channel;
 - `[12, place]`: one element of it;
@@ -36,9 +36,6 @@ KEYS: Final = 13
 PART: Final = 14
 
 _CONTAINERS: Final = frozenset((list, dict))
-_INLINE: Final = frozenset((int, float, bool, type(None)))
-_SHORT: Final = 40
-"""Texts up to this length are no longer than a reference to them."""
 
 
 class _Source:
@@ -71,23 +68,23 @@ def encode_task_writes(
         codec: Makes bytes.
     """
     sources: dict[str, _Source] = {}
+    is_literal = codec.is_literal
     tasks = []
     for task_id, path, pairs in writes:
         encoded = []
         for channel, value in pairs:
-            kind = type(value)
-            form: Any = None
-            if kind not in _INLINE and channel in values and not (kind is str and len(value) < _SHORT):
-                form = _refer(channel, value, values, stored, sources)
-                if form is None and kind in _CONTAINERS:
+            form = value
+            if value is not None and not is_literal(value):
+                form = _refer(channel, value, values, stored, sources) if channel in values else None
+                if form is None and channel in values and type(value) in _CONTAINERS:
                     form = _refer_to_part(value, values[channel], codec)
-            if form is None:
-                try:
-                    form = codec.pack(value)
-                except NotStorableError as error:
-                    raise not_storable(error, channel) from error.__cause__
-            encoded.append([channel, form])
-        tasks.append([task_id, path, encoded])
+                if form is None:
+                    try:
+                        form = codec.pack(value)
+                    except NotStorableError as error:
+                        raise not_storable(error, channel) from error.__cause__
+            encoded.append((channel, form))
+        tasks.append((task_id, path, encoded))
     return packb(tasks)
 
 

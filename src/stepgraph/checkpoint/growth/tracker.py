@@ -2,7 +2,7 @@
 
 A stored value ("entry") stands in the row of the checkpoint that stored it, so a place is a checkpoint's id. It is one of
 
-- `bytes`: the packed value;
+- `bytes`: the packed value; `None`, a number, a truth value or text: the value itself;
 - `[0, packed, flags]`: the same, with flags;
 - `[kind, base, packed, shape, level, flags]`: a difference against the value stored at `base`;
 - `[4, place]`: the value is the one stored at `place`.
@@ -27,7 +27,7 @@ from stepgraph.checkpoint.growth.operations import WINDOWS, Dirty, Op
 
 __all__ = ("FOLLOWED", "HASHED", "SAME", "WHOLE", "Difference", "Entry", "Tracker")
 
-Entry: TypeAlias = bytes | list[Any]
+Entry: TypeAlias = bytes | list[Any] | str | float | None
 
 WHOLE: Final = 0
 SAME: Final = 4

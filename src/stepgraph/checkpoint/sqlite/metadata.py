@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from stepgraph.checkpoint.growth.codec import Codec
+from stepgraph.checkpoint.growth.lanes import Lane, common_part
 
 __all__ = ("StoredMetadata", "filter_condition", "pack_metadata", "unpack_metadata")
 
@@ -30,8 +31,17 @@ class StoredMetadata(NamedTuple):
     more: bytes | None
 
 
-def pack_metadata(metadata: Mapping[str, Any], codec: Codec) -> StoredMetadata:
-    """Metadata in the form for a row."""
+def pack_metadata(lane: Lane, metadata: Mapping[str, Any], codec: Codec) -> StoredMetadata:
+    """Metadata in the form for a row; the lane remembers the part that stays the same from step to step."""
+    source, step = metadata.get("source"), metadata.get("step")
+    if type(source) is not str or not source.isidentifier() or not source.isascii() or type(step) is not int:
+        return _pack(metadata, codec)
+    rest: StoredMetadata = common_part(lane, metadata, lambda part: _pack(part, codec))
+    tail = rest.text[1:] if len(rest.text) == 2 else "," + rest.text[1:]
+    return StoredMetadata(f'{{"source":"{source}","step":{step}{tail}', rest.more)
+
+
+def _pack(metadata: Mapping[str, Any], codec: Codec) -> StoredMetadata:
     for key, value in metadata.items():
         if not (type(key) is str and _exact(value)):
             break

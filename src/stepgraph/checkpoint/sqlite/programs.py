@@ -18,6 +18,7 @@ from stepgraph.checkpoint.growth.rows import (
     Program,
     Request,
     Row,
+    RowParts,
     RowsBack,
     RowsById,
     WritesRow,
@@ -174,17 +175,17 @@ def store_batch(batch: Sequence[Encoded]) -> StatementProgram[int]:
     for item in batch:
         key = item.key
         if isinstance(item, EncodedStep):
-            row = item.row
+            checkpoint_id = item.row[0]
             if item.expected_head is not MISSING:
                 yield from _check_head(item, heads.get(key))
             if item.generation != generation:
                 yield from _check_references(item, stored.setdefault(key, set()))
-            heads[key] = max(heads.get(key, ""), row.id)
-            stored.setdefault(key, set()).add(row.id)
-            (replacing if item.replaces else rows).append((*key, *_parts(row)))
+            heads[key] = max(heads.get(key, ""), checkpoint_id)
+            stored.setdefault(key, set()).add(checkpoint_id)
+            (replacing if item.replaces else rows).append((*key, *_columns(item.row)))
         elif isinstance(item, EncodedWrites):
             for writes in item.rows:
-                target = special if writes.place < 0 else ordinary
+                target = special if writes[1] < 0 else ordinary
                 target.append((*key, item.checkpoint_id, *writes))
     if rows:
         yield Statement(f"INSERT {_INSERT}", rows, True)
@@ -199,13 +200,14 @@ def store_batch(batch: Sequence[Encoded]) -> StatementProgram[int]:
     return generation
 
 
-def _parts(row: Row) -> tuple[Any, ...]:
-    text, more = row.metadata
-    return row.id, row.parent, row.run_id, text, more, row.record, row.values, row.writes
+def _columns(row: RowParts) -> tuple[Any, ...]:
+    checkpoint_id, parent, run_id, (text, more), record, values, writes = row
+    return checkpoint_id, parent, run_id, text, more, record, values, writes
 
 
 def _check_head(item: EncodedStep, in_batch: str | None) -> StatementProgram[None]:
-    newest, run_id = in_batch, item.row.run_id
+    _, parent, own_run, *_ = item.row
+    newest, run_id = in_batch, own_run
     if newest is None:
         found = yield Statement(
             f"SELECT checkpoint_id, run_id FROM stepgraph_checkpoints WHERE {_HERE} ORDER BY checkpoint_id DESC LIMIT 1",
@@ -216,12 +218,12 @@ def _check_head(item: EncodedStep, in_batch: str | None) -> StatementProgram[Non
         return
     step = yield Statement(
         f"SELECT json_extract(metadata, '$.step') FROM stepgraph_checkpoints WHERE {_HERE} AND checkpoint_id = ?",
-        (*item.key, item.row.parent),
+        (*item.key, parent),
     )
     raise ThreadBusyError(
         item.key[0],
         item.key[1],
-        run_id=item.row.run_id,
+        run_id=own_run,
         other_run_id=run_id,
         last_step=step[0][0] if step else None,
     )
@@ -229,7 +231,8 @@ def _check_head(item: EncodedStep, in_batch: str | None) -> StatementProgram[Non
 
 def _check_references(item: EncodedStep, stored: set[str]) -> StatementProgram[None]:
     """Something was deleted since the row was encoded: is what it refers to still there?"""
-    needed = sorted({place for place in references(item.row) if place != item.row.id and place not in stored})
+    row = Row(*item.row)
+    needed = sorted({place for place in references(row) if place != row.id and place not in stored})
     found = 0
     for ids in in_chunks(needed):
         rows = yield Statement(
@@ -241,9 +244,9 @@ def _check_references(item: EncodedStep, stored: set[str]) -> StatementProgram[N
         raise ThreadBusyError(
             item.key[0],
             item.key[1],
-            run_id=item.row.run_id,
+            run_id=row.run_id,
             message=f"Thread {item.key[0]!r}, namespace {item.key[1]!r}, was pruned or deleted while run"
-            f" {item.row.run_id} was at work on it, so its next checkpoint cannot be stored. Run again: it goes on from"
+            f" {row.run_id} was at work on it, so its next checkpoint cannot be stored. Run again: it goes on from"
             " the newest checkpoint that is left. Prune threads that no run is at work on.",
         )
 

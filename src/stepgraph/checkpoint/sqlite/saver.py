@@ -135,8 +135,8 @@ class BaseSqliteSaver(StepSaver):
     def _lane(self, key: Key) -> Lane:
         return self._lanes.get(key) or self._lanes.open(key, self._generation[0])
 
-    def _encode_metadata(self, metadata: Mapping[str, Any]) -> StoredMetadata:
-        return pack_metadata(metadata, self._codec)
+    def _encode_metadata(self, lane: Lane, metadata: Mapping[str, Any]) -> StoredMetadata:
+        return pack_metadata(lane, metadata, self._codec)
 
     def _make_room(self, key: Key, checkpoint_id: str) -> bool:
         if self._runner.write(programs.make_room(key, checkpoint_id, self._codec)):

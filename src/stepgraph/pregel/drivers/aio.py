@@ -14,10 +14,12 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import NodeCancelledError
+from stepgraph.pregel import bridges
 from stepgraph.pregel.call import aexecute
 from stepgraph.pregel.drivers.pool import POOL
 from stepgraph.pregel.drivers.sync import run_task, run_tasks, settle_error
 from stepgraph.pregel.ending import close, close_failed, outcome
+from stepgraph.pregel.observed import aobserved_outcome
 from stepgraph.pregel.task import CURRENT
 
 if TYPE_CHECKING:
@@ -344,6 +346,18 @@ async def arun_tasks(machine: Machine, tasks: Sequence[Task]) -> None:
 
 async def arun(machine: Machine, begin: Callable[[], Awaitable[Sequence[Task]]]) -> Any:
     """Run a machine from its beginning to its end and answer its output."""
+    ambient = bridges.active
+    if ambient is None:
+        return await _arun(machine, begin)
+    outer = ambient.variable.get()
+    ambient.variable.set(ambient.task_config)
+    try:
+        return await _arun(machine, begin)
+    finally:
+        ambient.variable.set(outer)
+
+
+async def _arun(machine: Machine, begin: Callable[[], Awaitable[Sequence[Task]]]) -> Any:
     try:
         await adrive(machine, await begin())
     except BaseException as error:
@@ -357,6 +371,8 @@ async def agive_up(machine: Machine, error: BaseException) -> None:
     if machine.parent is not None and machine.parent.run_slot is not None:
         machine.parent.run_slot.regain_at_once()
     close_failed(machine)
+    if machine.observed is not None:
+        await machine.scope.observer.arun_fails(machine, error)
     if machine.parent is None and machine.recorder is not None:
         try:
             await machine.recorder.asettle()
@@ -374,6 +390,8 @@ async def aconclude(machine: Machine) -> Any:
         await regain(machine.parent.run_slot)
     if machine.parent is None and machine.recorder is not None:
         await machine.recorder.asettle()
+    if machine.observed is not None:
+        return await aobserved_outcome(machine)
     return outcome(machine)
 
 
@@ -382,6 +400,8 @@ async def astream_run(
 ) -> AsyncIterator[Any]:
     """Run a machine step by step, yielding its events; `live` calls its `wake` when one arrives during a step."""
     pop = buffer.popleft
+    ambient = bridges.active
+    outer: Any = None
     try:
         tasks = await begin()
         recorder = machine.recorder
@@ -392,13 +412,22 @@ async def astream_run(
                 break
             if recorder is not None and recorder.waits:
                 await recorder.abetween_steps()
+            if ambient is not None:
+                outer = ambient.variable.get()
+                ambient.variable.set(ambient.task_config)
             if live is None and len(tasks) == 1:
-                if prefers_thread(tasks[0]):
-                    await offload(machine, run_task, tasks[0])
-                else:
-                    await arun_task(tasks[0])
+                try:
+                    if prefers_thread(tasks[0]):
+                        await offload(machine, run_task, tasks[0])
+                    else:
+                        await arun_task(tasks[0])
+                finally:
+                    if ambient is not None:
+                        ambient.variable.set(outer)
             else:
                 step = _Countdown(machine, tasks)
+                if ambient is not None:
+                    ambient.variable.set(outer)
                 if live is not None:
                     live.wake = step.wake
                 try:

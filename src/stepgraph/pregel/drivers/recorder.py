@@ -151,7 +151,7 @@ class PlainRecorder(Recorder):
             }
             values = {k: v for k, v in known["channel_values"].items() if k not in changes.versions}
             values.update(changes.values)
-            checkpoint = {
+            checkpoint: dict[str, Any] = {
                 "v": 4,
                 "ts": changes.ts or timestamp_of(changes.id),
                 "id": changes.id,

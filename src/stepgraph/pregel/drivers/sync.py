@@ -14,9 +14,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import GraphDrained, GraphInterrupt, NodeCancelledError, ParentCommand
+from stepgraph.pregel import bridges
 from stepgraph.pregel.call import aexecute, execute, unwrapped
 from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
 from stepgraph.pregel.ending import close, close_failed, outcome
+from stepgraph.pregel.observed import observed_outcome
 from stepgraph.pregel.task import CURRENT
 
 if TYPE_CHECKING:
@@ -144,6 +146,10 @@ def drive(machine: Machine, tasks: Sequence[Task]) -> None:
 
 def run(machine: Machine, begin: Callable[[], Sequence[Task]]) -> Any:
     """Run a machine from its beginning to its end and answer its output."""
+    return bridges.around(_run, machine, begin)
+
+
+def _run(machine: Machine, begin: Callable[[], Sequence[Task]]) -> Any:
     try:
         drive(machine, begin())
     except BaseException as error:
@@ -155,6 +161,8 @@ def run(machine: Machine, begin: Callable[[], Sequence[Task]]) -> Any:
 def give_up(machine: Machine, error: BaseException) -> None:
     """A run failed: what it finished is kept, and nobody waits any more."""
     close_failed(machine)
+    if machine.observed is not None:
+        machine.scope.observer.run_fails(machine, error)
     if machine.parent is None and machine.recorder is not None:
         try:
             machine.recorder.settle()
@@ -170,6 +178,8 @@ def conclude(machine: Machine) -> Any:
         close(machine)
         if machine.parent is None and machine.recorder is not None:
             machine.recorder.settle()
+        if machine.observed is not None:
+            return observed_outcome(machine)
     finally:
         release(machine)
     return outcome(machine)
@@ -191,6 +201,7 @@ def stream_run(
 ) -> Iterator[Any]:
     """Run a machine step by step, yielding its events; `live` is the queue that wakes the consumer during a step."""
     pop = buffer.popleft
+    ambient = bridges.active
     try:
         tasks = begin()
         recorder = machine.recorder
@@ -202,7 +213,15 @@ def stream_run(
             if recorder is not None and recorder.waits:
                 recorder.between_steps()
             if live is None and len(tasks) == 1:
-                run_task(tasks[0])
+                if ambient is None:
+                    run_task(tasks[0])
+                else:
+                    outer = ambient.variable.get()
+                    ambient.variable.set(ambient.task_config)
+                    try:
+                        run_task(tasks[0])
+                    finally:
+                        ambient.variable.set(outer)
             else:
                 yield from _watch(machine, tasks, buffer, SimpleQueue() if live is None else live)
             tasks = machine.commit(tasks)
@@ -226,7 +245,7 @@ def _watch(
 ) -> Iterator[Any]:
     """Run one superstep on pool threads while the consumer takes its events."""
     helpers = helpers_for((*tasks, _NOTHING), machine.scope.max_concurrency)
-    step = SharedStep(tasks, run_task, max(1, helpers), lambda: wake.put(None))
+    step = bridges.around(SharedStep, tasks, run_task, max(1, helpers), lambda: wake.put(None))
     step.start()
     try:
         while step.left > 0:

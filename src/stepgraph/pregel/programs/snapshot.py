@@ -79,7 +79,8 @@ def get_state(graph: Any, config: Mapping[str, Any], subgraphs: bool) -> Program
     configurable = config["configurable"]
     loaded = yield request("get_tuple", {"configurable": _address(configurable)})
     if loaded is None:
-        return StateSnapshot({}, (), dict(config), None, None, None, (), ())
+        asked_for: Any = dict(config)
+        return StateSnapshot({}, (), asked_for, None, None, None, (), ())
     at = graph_at(graph, configurable.get("checkpoint_ns") or "")
     explicit = bool(configurable.get("checkpoint_id"))
     return (yield from snapshot(at, loaded, not explicit, graph if subgraphs else None))

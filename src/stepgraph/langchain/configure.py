@@ -1,0 +1,123 @@
+"""Whether anybody watches a run, and with which handlers.
+
+Handlers come from the config's `callbacks`, from the runnable, tool or node around the call, from LangChain's hooks (context
+managers that collect runs, tokens or costs; environment variables of tracers; `set_debug`), and from a stream of messages.
+Looking must be cheap: it happens once in every run of a program that has LangChain loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.pregel.config import TRACED_KEYS, merge_configs
+from stepgraph.pregel.observing import UNSEEN
+from stepgraph.pregel.task import current_task
+
+if TYPE_CHECKING:
+    from stepgraph.langchain.attach import LangChainBridge
+    from stepgraph.pregel.machine import Machine
+    from stepgraph.pregel.opening import Options
+    from stepgraph.pregel.scope import Scope
+
+Config = Mapping[str, Any]
+
+_TRACING_VARIABLES = (
+    "LANGSMITH_TRACING",
+    "LANGCHAIN_TRACING_V2",
+    "LANGSMITH_TRACING_V2",
+    "LANGCHAIN_TRACING",
+)
+
+
+class Given:
+    """What one call brings to the run that it opens, before the run begins."""
+
+    __slots__ = ("callbacks", "handler")
+
+    def __init__(self, callbacks: Any, handler: Any) -> None:
+        self.callbacks = callbacks
+        self.handler = handler
+
+
+def inherited_by_root(outer: Config, config: Config | None) -> Config | None:
+    """The config of a root run inside other code of LangChain's: that code's config, and over it what was given.
+
+    A root run that a node starts (by a `thread_id` of its own) inherits who watches, and none of its place.
+    """
+    if current_task() is None:
+        return merge_configs(outer, config)
+    metadata = {
+        key: value
+        for key, value in (outer.get("metadata") or {}).items()
+        if not key.startswith("langgraph_") and key not in TRACED_KEYS
+    }
+    kept = {"callbacks": outer.get("callbacks"), "tags": outer.get("tags"), "metadata": metadata}
+    return merge_configs({key: value for key, value in kept.items() if value}, config)
+
+
+def observe(bridge: LangChainBridge, machine: Machine, options: Options) -> None:
+    """Give a run that was just opened an observer, if anything watches it."""
+    sink = options.sink
+    streams = sink is not None and sink.wants_messages
+    scope = machine.scope
+    if machine.parent is None:
+        callbacks = scope.config.get("callbacks")
+        if not (callbacks or streams or anything_ambient()):
+            return
+        scope.observer = _observer()
+    else:
+        callbacks = _around_call(bridge, machine)
+        if scope.observer is None or scope.observer is UNSEEN:
+            if not (callbacks or streams):
+                return
+            scope = machine.scope = _watched(scope)
+    handler = None
+    if streams:
+        from stepgraph.langchain.tokens import MessageEventHandler, TokenHandler
+
+        assert sink is not None
+        kind = MessageEventHandler if sink.message_events else TokenHandler
+        handler = kind(sink.put, machine.namespace_parts, options.subgraphs)
+    machine.observed = Given(callbacks, handler)
+
+
+def _observer() -> Any:
+    from stepgraph.langchain.observer import CALLBACKS
+
+    return CALLBACKS
+
+
+def _watched(scope: Scope) -> Scope:
+    """The same run, watched from here on."""
+    twin = scope.twin()
+    twin.observer = _observer()
+    return twin
+
+
+def _around_call(bridge: LangChainBridge, machine: Machine) -> Any:
+    """The callbacks of a graph that a node's code calls: those of a runnable around the call, and those given to it."""
+    level = machine.level
+    outer = bridge.variable.get()
+    if outer and outer is not bridge.task_config:
+        kept = {key: outer[key] for key in ("callbacks", "tags", "metadata") if outer.get(key)}
+        level.config = merge_configs(kept, level.config)
+    return None if level.config is None else level.config.get("callbacks")
+
+
+def anything_ambient() -> bool:
+    """Whether LangChain would add handlers of its own accord: tracers, collectors, the debug printer."""
+    context = sys.modules.get("langchain_core.tracers.context")
+    if context is None:
+        return any(os.environ.get(name) for name in _TRACING_VARIABLES) or _debug()
+    for variable, _, kind, name in context._configure_hooks:
+        if variable.get() is not None or (name is not None and kind is not None and os.environ.get(name)):
+            return True
+    return bool(context._tracing_v2_is_enabled()) or _debug()
+
+
+def _debug() -> bool:
+    settings = sys.modules.get("langchain_core.globals")
+    return settings is not None and settings.get_debug()  # type: ignore[no-any-return]

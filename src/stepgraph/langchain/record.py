@@ -1,0 +1,128 @@
+"""What is kept of one run that LangChain's handlers are told of: of a graph, of a node's attempt, of a path function.
+
+`Record.callbacks` is the manager that code inside that run is given. It is made when somebody asks for it, so a node that
+calls nothing of LangChain's costs the two events that it causes, and no more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks.manager import AsyncCallbackManager, CallbackManager
+from langchain_core.tracers._streaming import _StreamingCallbackHandler
+
+from stepgraph.langchain.tokens import ModelHandler
+
+try:
+    from langchain_core.utils.uuid import uuid7 as new_run_id
+except ImportError:  # pragma: no cover - versions of LangChain that number their runs by chance
+    from uuid import uuid4 as new_run_id
+
+__all__ = ("Handlers", "Record", "new_run_id")
+
+
+class Handlers:
+    """The handlers of one run of a graph, sorted by how they must be called; all tasks of the run share them.
+
+    `own` hear of this run, `inherited` of everything below it too. Of those that hear of chains at all, `plain` may be
+    called from anywhere, `awaited` are coroutine functions. `tap` collects what nodes produce, for `astream_events`.
+    """
+
+    __slots__ = ("awaited", "chains", "inherited", "own", "plain", "tap", "tracers")
+
+    def __init__(self, own: list[Any], inherited: list[Any]) -> None:
+        self.own = own
+        self.inherited = inherited
+        self.chains = [handler for handler in own if not handler.ignore_chain]
+        self.awaited = [handler for handler in self.chains if _is_awaited(handler)]
+        self.plain = [handler for handler in self.chains if handler not in self.awaited]
+        self.tracers = [handler for handler in self.chains if _is_tracer(handler)]
+        self.tap = next(
+            (h for h in own if isinstance(h, _StreamingCallbackHandler) and not _is_ours(h)), None
+        )
+
+    def below(self) -> Handlers:
+        """The handlers of the runs inside this one."""
+        return self if self.own == self.inherited else Handlers(self.inherited, self.inherited)
+
+
+def _is_ours(handler: Any) -> bool:
+    return isinstance(handler, ModelHandler)
+
+
+def _is_awaited(handler: Any) -> bool:
+    from inspect import iscoroutinefunction
+
+    return any(iscoroutinefunction(getattr(handler, name, None)) for name in _CHAIN_EVENTS)
+
+
+_CHAIN_EVENTS = ("on_chain_start", "on_chain_end", "on_chain_error")
+
+
+def _is_tracer(handler: Any) -> bool:
+    """Whether a handler sends what it hears to LangSmith: only there a node's trace policy applies."""
+    return any(
+        kind.__name__ == "LangChainTracer" and kind.__module__ == "langchain_core.tracers.langchain"
+        for kind in type(handler).__mro__
+    )
+
+
+class Record:
+    """One run: its ids, and what the runs inside it inherit."""
+
+    __slots__ = (
+        "_callbacks",
+        "handlers",
+        "inherited_metadata",
+        "inherited_tags",
+        "on_loop",
+        "outer",
+        "parent_run_id",
+        "run_id",
+        "tag",
+        "tags",
+        "tapped",
+    )
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        run_id: Any,
+        parent_run_id: Any,
+        tags: list[str],
+        inherited_tags: list[str],
+        inherited_metadata: dict[str, Any],
+    ) -> None:
+        self.handlers = handlers
+        self.run_id = run_id
+        self.parent_run_id = parent_run_id
+        self.tags = tags
+        self.inherited_tags = inherited_tags
+        self.inherited_metadata = inherited_metadata
+        self.tag: str | None = None
+        self.on_loop = False
+        self.tapped = False
+        self.outer: Record | None = None
+        self._callbacks: Any = None
+
+    @property
+    def callbacks(self) -> Any:
+        """The manager for what this run calls."""
+        if self._callbacks is None:
+            self._callbacks = self.child(self.tag)
+        return self._callbacks
+
+    def child(self, tag: str | None) -> Any:
+        """A manager for what this run calls, whose runs carry a tag."""
+        kind = AsyncCallbackManager if self.on_loop else CallbackManager
+        inherited = self.handlers.inherited
+        tags = self.inherited_tags
+        return kind(
+            handlers=inherited.copy(),
+            inheritable_handlers=inherited.copy(),
+            parent_run_id=self.run_id,
+            tags=tags.copy() if tag is None else [tag, *tags],
+            inheritable_tags=tags.copy(),
+            metadata=self.inherited_metadata.copy(),
+            inheritable_metadata=self.inherited_metadata.copy(),
+        )
