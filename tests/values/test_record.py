@@ -14,6 +14,7 @@ import pytest
 from stepgraph.values.commands import Command, Interrupt, Overwrite
 from stepgraph.values.parts import GraphOutput
 from stepgraph.values.policies import CachePolicy, TimeoutPolicy, TracePolicy
+from stepgraph.values.record import FrozenRecord, set_slot
 from stepgraph.values.runtime import ExecutionInfo, Runtime, ServerInfo
 
 FROZEN = [
@@ -91,3 +92,15 @@ def test_records_do_not_import_dataclasses():
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
+
+
+def test_looking_at_a_base_does_not_hide_the_fields_of_its_records():
+    class Place(FrozenRecord):
+        __slots__ = ("x",)
+        record_fields = ("x",)
+
+        def __init__(self, x: int) -> None:
+            set_slot(self, "x", x)
+
+    assert not dataclasses.is_dataclass(FrozenRecord)
+    assert [field.name for field in dataclasses.fields(Place)] == ["x"]
