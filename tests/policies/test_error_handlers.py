@@ -63,7 +63,9 @@ def test_the_handler_says_where_to_go_on(runner: Runner) -> None:
     def redirects(state: State, error: NodeError) -> Command[Any]:
         return Command(update={"log": ["redirect"]}, goto=[Send("after", {}), "after"])
 
-    graph = chain(State, runner.node(fails), runner.node(after), error_handler=runner.node(redirects)).compile()
+    graph = chain(
+        State, runner.node(fails), runner.node(after), error_handler=runner.node(redirects)
+    ).compile()
     assert runner.invoke(graph, {"log": []}) == {"log": ["redirect", "after", "after"]}
 
 
@@ -143,7 +145,9 @@ def test_each_failed_send_has_a_handler_of_its_own_in_its_place(runner: Runner) 
         return {"log": [f"{state['number']} is odd"]}
 
     builder = StateGraph(State).add_node("odd", runner.node(odd), error_handler=runner.node(explains))
-    builder.add_conditional_edges(START, lambda state: [Send("odd", {"number": n}) for n in range(4)], ["odd"])
+    builder.add_conditional_edges(
+        START, lambda state: [Send("odd", {"number": n}) for n in range(4)], ["odd"]
+    )
     graph = builder.compile(InMemorySaver())
     assert runner.invoke(graph, {"log": []}, thread()) == {"log": [0, "1 is odd", 2, "3 is odd"]}
 
@@ -299,7 +303,9 @@ def test_a_graph_may_handle_an_error_and_pause_inside(runner: Runner) -> None:
         return {"log": [interrupt("inside?")]}
 
     inner = chain(State, runner.node(after), runner.node(asks)).compile()
-    builder = StateGraph(State).add_node("fails", runner.node(fails), error_handler=inner).add_edge(START, "fails")
+    builder = (
+        StateGraph(State).add_node("fails", runner.node(fails), error_handler=inner).add_edge(START, "fails")
+    )
     graph = builder.compile(InMemorySaver())
     assert runner.invoke(graph, {"log": []}, thread())["__interrupt__"][0].value == "inside?"
     inside = graph.get_state(thread(), subgraphs=True).tasks[0].state

@@ -194,7 +194,9 @@ def test_siblings_are_tried_again_each_for_itself(runner: Runner) -> None:
         return {"log": [number]}
 
     builder = StateGraph(State).add_node("work", runner.node(work), retry_policy=often(max_attempts=9))
-    builder.add_conditional_edges(START, lambda state: [Send("work", {"number": n}) for n in range(4)], ["work"])
+    builder.add_conditional_edges(
+        START, lambda state: [Send("work", {"number": n}) for n in range(4)], ["work"]
+    )
     graph = builder.compile(InMemorySaver())
     assert runner.invoke(graph, {"log": []}, thread()) == {"log": [0, 1, 2, 3]}
     assert runs == {0: 1, 1: 2, 2: 3, 3: 4}
