@@ -9,17 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Annotated, Any, NotRequired, get_type_hints
 
+from langchain_core.messages import BaseMessage
+from pydantic import BaseModel, create_model
 from typing_extensions import TypedDict, deprecated
 
 from stepgraph.channels.ephemeral_value import EphemeralValue
 from stepgraph.graph.message import add_messages
 from stepgraph.managed.is_last_step import RemainingSteps
-from stepgraph.prebuilt.langchain_parts import require_langchain
-
-require_langchain("The prebuilt agent")
-
-from langchain_core.messages import BaseMessage  # noqa: E402
-from pydantic import BaseModel, create_model  # noqa: E402
 
 StructuredResponse = dict[str, Any] | BaseModel
 

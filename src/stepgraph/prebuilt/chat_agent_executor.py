@@ -2,8 +2,10 @@
 
 The loop is a small graph of known nodes: `agent` calls the model, `tools` runs what it asked for; around the model there
 may be `pre_model_hook` and `post_model_hook`, at the end `generate_structured_response`. Nodes and paths stand in
-`agent_nodes.py`. Needs LangChain.
+`agent_nodes.py`. Needs LangChain, and says so before anything that imports it.
 """
+
+# ruff: noqa: E402
 
 from __future__ import annotations
 
@@ -12,6 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from typing_extensions import deprecated
+
+from stepgraph.prebuilt.langchain_parts import require_langchain
+
+require_langchain("create_react_agent")
 
 from stepgraph.graph.state import StateGraph
 from stepgraph.prebuilt.agent_model import ModelChoice, Prompt, should_bind_tools

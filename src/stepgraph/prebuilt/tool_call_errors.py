@@ -44,9 +44,7 @@ class ToolInvocationError(ToolException):
         if filtered_errors is None:
             complaint = str(source)
         else:
-            complaint = "\n".join(
-                f"{'.'.join(map(str, error.get('loc', ())))}: {error.get('msg')}" for error in filtered_errors
-            )
+            complaint = "\n".join(map(_complaint, filtered_errors))
         self.message = TOOL_INVOCATION_ERROR_TEMPLATE.format(
             tool_name=tool_name, tool_kwargs=tool_kwargs, error=complaint
         )
@@ -58,6 +56,11 @@ class ToolInvocationError(ToolException):
 
     def __reduce__(self) -> Any:
         return type(self), (self.tool_name, self.source, self.tool_kwargs, self.filtered_errors)
+
+
+def _complaint(error: Any) -> str:
+    where = ".".join(map(str, error.get("loc", ())))
+    return f"{where}: {error.get('msg')}" if where else str(error.get("msg"))
 
 
 def invocation_error(
