@@ -1,6 +1,7 @@
-"""Savers that stop storing after the k-th save, as a process that dies there would.
+"""Savers with the faults of real ones: they stop storing after the k-th save, as a process that dies there would, or
+they are slow.
 
-Two kinds, since an engine may take two ways to a saver: `plain` overrides `put` and `put_writes` only, so it gets the
+Two kinds of a saver that stops, since an engine may take two ways to a saver: `plain` overrides `put` and `put_writes` only, so it gets the
 plain protocol; `direct` also offers `put_step` where the package's memory saver has one. Both write down which task's
 writes were stored, and keep what was stored before the cut.
 """
@@ -8,6 +9,7 @@ writes were stored, and keep what was stored before the cut.
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 from .build import Setting
@@ -84,3 +86,18 @@ def cut_saver(setting: Setting, budget: Budget, kind: str = "plain") -> Any:
 
         members |= {"put_step": put_step, "aput_step": aput_step}
     return type("CutSaver", (base,), members)()
+
+
+def slow_saver(setting: Setting, seconds: float = 0.0005) -> Any:
+    """A memory saver of the package that takes its time for every save."""
+    base: Any = setting.module("checkpoint.memory").InMemorySaver
+
+    def put(self: Any, *arguments: Any, **named: Any) -> Any:
+        time.sleep(seconds)
+        return base.put(self, *arguments, **named)
+
+    def put_writes(self: Any, *arguments: Any, **named: Any) -> Any:
+        time.sleep(seconds)
+        return base.put_writes(self, *arguments, **named)
+
+    return type("SlowSaver", (base,), {"put": put, "put_writes": put_writes})()
