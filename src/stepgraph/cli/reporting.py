@@ -131,7 +131,9 @@ def show_questions(screen: Screen, questions: tuple[Question, ...]) -> None:
     """Write what is asked, by whom, and what an answer must look like."""
     arrow = " › " if screen.unicode else " > "
     for path, asked in questions:
-        screen.say(Styled(arrow.join(path), "name"), " asks", Styled(f"  (id {asked.id})", "quiet"))
+        screen.say(
+            Styled(arrow.join(path) or "a node", "name"), " asks", Styled(f"  (id {asked.id})", "quiet")
+        )
         if isinstance(asked.value, str):
             screen.say("  ", asked.value)
         else:

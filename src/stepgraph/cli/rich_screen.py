@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.highlighter import JSONHighlighter
 from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree
 
-from stepgraph.cli.screen import Branch, Piece, Screen, Styled
+from stepgraph.cli.screen import Piece, Screen, Styled
 from stepgraph.cli.values import clean, dumps
 
 _LOOKS: Final = {
@@ -29,7 +28,7 @@ _LOOKS: Final = {
 
 
 class RichScreen(Screen):
-    """Colours, aligned tables and trees on a terminal."""
+    """Colours, and tables cut to the width of the terminal."""
 
     colours = True
 
@@ -50,10 +49,6 @@ class RichScreen(Screen):
             table.add_row(*(_text([cell]) for cell in row))
         self._console.print(table, soft_wrap=False)
 
-    def tree(self, root: Branch) -> None:
-        """Write a tree, one line a branch."""
-        self._console.print(_grown(root))
-
     def data(self, value: object, indent: str = "") -> None:
         """Write a value as indented JSON."""
         lines = [indent + clean(line) for line in dumps(value, indent=2).splitlines()]
@@ -71,10 +66,3 @@ def _text(pieces: Sequence[Piece]) -> Text:
         else:
             text.append(clean(piece))
     return text
-
-
-def _grown(branch: Branch) -> Tree:
-    tree = Tree(_text(branch.line), guide_style="dim")
-    for below in branch.below:
-        tree.children.append(_grown(below))
-    return tree

@@ -66,7 +66,7 @@ class Screen:
         fork, last, rail = ("├─ ", "└─ ", "│  ") if self.unicode else ("|- ", "`- ", "|  ")
         for branch in branches:
             end = branch is branches[-1]
-            self.say(indent + (last if end else fork), *branch.line)
+            self.say(Styled(indent + (last if end else fork), "quiet"), *branch.line)
             self._below(branch.below, indent + ("   " if end else rail))
 
     def data(self, value: object, indent: str = "") -> None:
