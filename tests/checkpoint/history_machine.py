@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from stepgraph.checkpoint.base import CheckpointTuple
 from stepgraph.checkpoint.changes import StepChanges, add_returned
-from stepgraph.checkpoint.growth import frames, tracker
+from stepgraph.checkpoint.growth import frames, mappings, tracker
 from stepgraph.checkpoint.ids import next_checkpoint_id
 from stepgraph.checkpoint.step_saver import StepSaver
 from stepgraph.values.missing import MISSING
@@ -103,6 +103,7 @@ ACTIONS = [
 USUAL: dict[Any, dict[str, int]] = {
     tracker: {name: getattr(tracker, name) for name in ("SPAN", "MERGED_SPAN", "WORTH_TRACKING", "CHEAP")},
     frames: {"KEY_EVERY": frames.KEY_EVERY},
+    mappings: {"WORTH_FOLLOWING": mappings.WORTH_FOLLOWING},
 }
 """What decides when a difference is merged, a value stored whole, a record complete."""
 
@@ -129,6 +130,7 @@ class HistoryMachine(RuleBasedStateMachine):
             "WORTH_TRACKING": 20,
             "CHEAP": cheap,
             "KEY_EVERY": span + 1,
+            "WORTH_FOLLOWING": 2,
         }
         for module, limits in USUAL.items():
             for name in limits:

@@ -88,9 +88,9 @@ _BOOL_OR_FLOAT: Final[frozenset[type]] = frozenset((bool, float))
 def _is_literal(value: Any) -> bool:
     kind = type(value)
     if kind is str:
-        return len(value) < _SHORT and bool(value.isascii())
+        return len(value) < _SHORT and value.isascii() is True
     if kind is int:
-        return -_LARGE < value < _LARGE
+        return bool(-_LARGE < value < _LARGE)
     return kind in _BOOL_OR_FLOAT
 
 

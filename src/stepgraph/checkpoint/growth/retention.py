@@ -95,7 +95,7 @@ def plan_drop(key: Key, doomed: Collection[str], codec: Codec, *, replaced: bool
     """
     plan = Plan(set(doomed))
     parents: dict[str, str | None] = {}
-    needy: list[str] = []
+    needy: list[Row] = []
     last: str | None = None
     while True:
         page = yield RowsBack(key, last, _PAGE, True)
@@ -104,18 +104,17 @@ def plan_drop(key: Key, doomed: Collection[str], codec: Codec, *, replaced: bool
                 continue
             parents[row.id] = row.parent
             if row.id not in plan.doomed and not plan.doomed.isdisjoint(references(row)):
-                needy.append(row.id)
+                needy.append(row)
         if len(page) < _PAGE:
             break
         last = page[-1].id
-    for checkpoint_id in needy:
-        found = yield from load(key, checkpoint_id, codec)
+    for row in needy:
+        found = yield from load(key, row.id, codec)
         if found is None:
             continue
-        parent = found.row.parent
-        writes = None
-        if parent is not None and (replaced or parent not in plan.doomed) and found.row.writes is not None:
-            writes = yield from _writes_by_value(key, found.row, codec)
+        parent, writes = row.parent, None
+        if parent is not None and (replaced or parent not in plan.doomed) and row.writes is not None:
+            writes = yield from _writes_by_value(key, row, codec)
         while not replaced and parent is not None and parent in plan.doomed:
             parent = parents.get(parent)
         plan.rows.append(_complete(found, parent, writes, codec))

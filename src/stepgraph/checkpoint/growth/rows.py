@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
     def parts(self) -> RowParts:
         """The same as a plain tuple."""
-        return tuple(self)  # type: ignore[return-value]
+        return tuple(self)
 
 
 RowParts: TypeAlias = tuple[str, str | None, str | None, Any, bytes, bytes | None, bytes | None]
@@ -91,7 +91,7 @@ WritesParts: TypeAlias = tuple[str, int, str, bytes, str | None]
 class RowsBack(NamedTuple):
     """Ask for rows of a thread and namespace, newest first, from `last` on backwards (from the newest if `None`).
 
-    With `values` false, the rows may come without their values (`None`).
+    With `values` false, the rows may come without their values and writes (`None`).
     """
 
     key: Key
