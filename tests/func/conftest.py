@@ -127,4 +127,4 @@ WAYS = [
 
 @pytest.fixture(params=WAYS, ids=lambda way: f"{way[0]} driver, {way[1]} flow, {way[2]} tasks")
 def ways(request: pytest.FixtureRequest) -> Iterator[Ways]:
-    yield Ways(*request.param, InMemorySaver())
+    return Ways(*request.param, InMemorySaver())

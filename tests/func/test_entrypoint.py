@@ -204,9 +204,9 @@ def test_generators_are_refused() -> None:
 
 
 def test_unknown_arguments_are_refused() -> None:
-    with pytest.raises(TypeError, match="entrypoint.. got unexpected keyword arguments: bogus"):
+    with pytest.raises(TypeError, match=r"entrypoint.. got unexpected keyword arguments: bogus"):
         entrypoint(bogus=1)
-    with pytest.raises(TypeError, match="task.. got unexpected keyword arguments: bogus"):
+    with pytest.raises(TypeError, match=r"task.. got unexpected keyword arguments: bogus"):
         task(bogus=1)
 
 

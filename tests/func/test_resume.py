@@ -408,7 +408,7 @@ def test_calls_in_another_order_are_refused(ways: Ways) -> None:
     ways.invoke(graph, 1, thread)
     calls.reverse()
     with pytest.raises(
-        TaskOrderError, match="Call 0 of 'flow' .* is to 'second' now, but 'first' was"
+        TaskOrderError, match=r"Call 0 of 'flow' .* is to 'second' now, but 'first' was"
     ) as caught:
         ways.invoke(graph, Command(resume=1), thread)
     assert (caught.value.number, caught.value.task, caught.value.stored) == (0, "second", "first")
@@ -433,7 +433,7 @@ def test_a_call_that_was_put_in_between_is_refused(ways: Ways) -> None:
     graph, thread = two_step_flow(ways, calls), ways.thread()
     ways.invoke(graph, 1, thread)
     calls.insert(1, extra)
-    with pytest.raises(TaskOrderError, match="Call 1 of 'flow' .* is to 'extra' now, but 'second' was"):
+    with pytest.raises(TaskOrderError, match=r"Call 1 of 'flow' .* is to 'extra' now, but 'second' was"):
         ways.invoke(graph, Command(resume=1), thread)
 
 
@@ -537,7 +537,7 @@ def test_a_replay_runs_its_calls_again(ways: Ways) -> None:
 
     graph, thread = ways.entrypoint(flow), ways.thread()
     ways.invoke(graph, 1, thread)
-    begun = [state for state in graph.get_state_history(thread) if state.next][0]
+    begun = next(state for state in graph.get_state_history(thread) if state.next)
     assert ways.invoke(graph, None, begun.config) == 2
     assert ran == [1, 1]
 

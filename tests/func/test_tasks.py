@@ -391,7 +391,7 @@ def test_a_failure_that_nobody_looks_at_is_reported(ways: Ways) -> None:
         return "done"
         yield
 
-    with pytest.warns(UncollectedFailureWarning, match="Task 'fail', call 0 of 'flow'.*ValueError.'no'"):
+    with pytest.warns(UncollectedFailureWarning, match=r"Task 'fail', call 0 of 'flow'.*ValueError.'no'"):
         assert ways.invoke(ways.entrypoint(flow), 1, ways.thread()) == "done"
 
 

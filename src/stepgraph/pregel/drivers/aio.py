@@ -7,6 +7,7 @@ shared countdown. Consecutive supersteps of purely synchronous nodes run on one 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextvars import Context, copy_context
@@ -141,6 +142,14 @@ def _segment(machine: Machine, tasks: Sequence[Task]) -> Sequence[Task]:
     return tasks
 
 
+def request_stop(machine: Machine) -> None:
+    """Start nothing more below this level, and cancel coroutines that its synchronous nodes wait for."""
+    machine.stop_requested = True
+    calls = sys.modules.get("stepgraph.pregel.drivers.calls")
+    if calls is not None:
+        calls.drop_calls(machine)
+
+
 async def offload(machine: Machine, work: Callable[..., Any], *arguments: Any) -> Any:
     """Run work on a pool thread in a copy of this context; a cancelled wait asks it to stop and waits for it."""
     loop = asyncio.get_running_loop()
@@ -159,7 +168,7 @@ async def offload(machine: Machine, work: Callable[..., Any], *arguments: Any) -
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
-        machine.stop_requested = True
+        request_stop(machine)
         if machine.given_up:
             future.add_done_callback(_look_at)
         elif not future.done():
@@ -310,7 +319,8 @@ class _Countdown:
 
     async def close(self) -> None:
         """Cancel what still runs and wait until it has ended."""
-        self._machine.stop_requested = self._machine.stop_requested or bool(self.left)
+        if self.left:
+            request_stop(self._machine)
         rest: list[asyncio.Future[None]] = [handle for handle in self._handles if not handle.done()]
         for task_handle in rest:
             task_handle.cancel()

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, wait
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 from stepgraph.errors import GraphBubbleUp
 from stepgraph.pregel.call import execute, unwrapped
@@ -38,6 +39,7 @@ from stepgraph.pregel.task import Task, current_task
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.plan import NodePlan
 
 T = TypeVar("T")
@@ -110,7 +112,7 @@ def start_call(node: NodePlan, arguments: tuple[Any, ...], named: dict[str, Any]
 def _new_calls(caller: Task) -> Calls:
     with _MAKING:
         if caller.calls is None:
-            caller.calls = RunningCalls()
+            caller.calls = RunningCalls(caller.machine)
         return caller.calls
 
 
@@ -133,11 +135,13 @@ def _on_its_loop(caller: Task) -> bool:
 class RunningCalls(Calls):
     """The calls of one caller, with what starts them and waits for them."""
 
-    __slots__ = ("_lock", "_queue", "_threads", "closed")
+    __slots__ = ("__weakref__", "_lock", "_queue", "_threads", "closed", "machine")
 
-    def __init__(self) -> None:
+    def __init__(self, machine: Machine) -> None:
         super().__init__()
+        self.machine = machine
         self.closed = False
+        _OPEN.add(self)
         self._lock = threading.Lock()
         self._queue: deque[Callable[[], None]] = deque()
         self._threads = 0
@@ -229,10 +233,24 @@ class RunningCalls(Calls):
 
     def _end(self) -> None:
         self.closed = True
+        _OPEN.discard(self)
         for call in self.children:
             if call.handle is not None and not call.handle.cancelled():
                 call.handle.exception()
         self.children = []
+
+
+_OPEN: WeakSet[RunningCalls] = WeakSet()
+
+
+def drop_calls(machine: Machine) -> None:
+    """The run is being stopped at this level: so are the calls of its tasks, and of tasks in graphs below."""
+    for calls in list(_OPEN):
+        level: Machine | None = calls.machine
+        while level is not None and level is not machine:
+            level = None if level.parent is None else level.parent.machine
+        if level is machine:
+            calls.drop()
 
 
 def _was_seen(call: CallTask) -> bool:
