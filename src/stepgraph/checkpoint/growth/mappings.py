@@ -19,6 +19,8 @@ __all__ = ("DictState", "State", "make_state")
 
 _MAX_DEPTH: Final = 4
 """So deep containers in dicts are compared."""
+_HOPELESS: Final = 64
+"""Where so many keys at the front of a dict are set anew, and none is kept, all are taken to be."""
 WORTH_FOLLOWING: Final = 32
 """Containers with fewer elements are stored whole, unless a dict holds one that is as large."""
 
@@ -80,14 +82,19 @@ class DictState:
             new = list(islice(reversed(now), len(now) - len(before)))
             return DictOp((), {key: now[key] for key in reversed(new)}, {})
         op = DictOp(gone, {}, {}, 0, {})
+        kept = 0
         for key, value in now.items():
             last = before.get(key, MISSING)
             if last is MISSING:
                 op.changed[key] = value
                 continue
             suspect = (dirty is None or id(value) in dirty) and type(value) not in IMMUTABLE
-            if suspect or last is not value:
-                self._compare_value(op, key, last, value, None if suspect else dirty)
+            if last is value and not suspect:
+                kept += 1
+                continue
+            self._compare_value(op, key, last, value, None if suspect else dirty)
+            if not kept and op.old == _HOPELESS:
+                return None
         return None if op.old and op.old >= len(before) else op
 
     def _compare_value(self, op: DictOp, key: Any, last: Any, value: Any, dirty: Dirty) -> None:
@@ -183,7 +190,7 @@ class DictState:
 
     def continue_from(self, earlier: DictState) -> None:
         """Keep on comparing what the state before this one compared, and what changed since."""
-        for key, value in self.items.items():
+        for key, value in self.items.items() if _may_hold_large(self.items) else ():
             last = earlier.items.get(key, MISSING)
             if key in earlier.inner or (last is not MISSING and last is not value):
                 if key in earlier.inner:
@@ -194,7 +201,7 @@ class DictState:
 
     def follow_all(self) -> None:
         """Compare all containers among the values, on all levels."""
-        for key, value in self.items.items():
+        for key, value in self.items.items() if _may_hold_large(self.items) else ():
             self._follow(key, value)
             state = self.inner.get(key)
             if type(state) is DictState:
@@ -236,6 +243,17 @@ class DictState:
         self.items = self.items.copy()
         for state in self.inner.values():
             state.detach()
+
+
+def _may_hold_large(items: dict[Any, Any]) -> bool:
+    """Whether a value may be worth following: a quick look at all of them."""
+    kinds = set(map(type, items.values()))
+    if dict in kinds:
+        return True
+    if list not in kinds:
+        return False
+    lists = items.values() if len(kinds) == 1 else [value for value in items.values() if type(value) is list]
+    return max(map(len, lists)) >= WORTH_FOLLOWING
 
 
 def _is_worth_following(value: Any) -> bool:

@@ -9,6 +9,7 @@ Rules: only exact plain types are looked into; every other object packs its own 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Final
 
 from ormsgpack import Ext
@@ -60,18 +61,19 @@ class ChangeableBytes:
 
 def holds_changeable_bytes(value: Any) -> bool:
     """Whether there is a `bytearray` or `memoryview` in a plain value that was packed natively."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        kind = type(item)
-        if kind is bytearray or kind is memoryview:
-            return True
-        children = item.values() if kind is dict else item if kind is list else ()
-        kinds = set(map(type, children))
+    level = [value]
+    while level:
+        kinds = set(map(type, level))
         if bytearray in kinds or memoryview in kinds:
             return True
-        if list in kinds or dict in kinds:
-            stack.extend([child for child in children if type(child) is list or type(child) is dict])
+        children: list[Any] = []
+        if list in kinds:
+            lists = level if len(kinds) == 1 else [item for item in level if type(item) is list]
+            children.extend(chain.from_iterable(lists))
+        if dict in kinds:
+            dicts = level if len(kinds) == 1 else [item for item in level if type(item) is dict]
+            children.extend(chain.from_iterable(map(dict.values, dicts)))
+        level = children
     return False
 
 
