@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,12 @@ graph = StateGraph(State).add_node(one).add_edge(START, "one")
 
 
 @pytest.fixture(autouse=True)
-def _own_modules(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+def _own_modules(folder: Path) -> Iterator[None]:
+    """Programs of one test are not those of the next, although their names may be."""
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(folder)):
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize("name", ["chain", "compiled", "factory", "async_factory"])
