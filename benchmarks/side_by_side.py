@@ -28,7 +28,7 @@ from generated.build import Setting  # noqa: E402
 from generated.checks import difference  # noqa: E402
 from generated.programs import Program, depth, sketch  # noqa: E402
 from generated.strategies import Limits, programs  # noqa: E402
-from generated.trace import shape, start  # noqa: E402
+from generated.trace import Run, shape, start  # noqa: E402
 
 PAUSING = Limits(
     parallel_parent_commands=False,
@@ -45,13 +45,45 @@ class Differs(AssertionError):
     """Both packages ran a program and did not agree."""
 
 
-def traced(package: str, program: Program, driver: str, durability: str | None, saver: str | None) -> Any:
-    """The shape of a run of `program` on `package`."""
-    way, colour = DRIVERS[driver]
+def traced(package: str, program: Program, options: argparse.Namespace) -> Any:
+    """The shape of a run of `program` on `package`, and of what `--then` asks for after it."""
+    way, colour = DRIVERS[options.driver]
     setting = Setting(package, colour=colour)
+    saver = None if options.no_saver else "memory"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return shape(start(program, setting, driver=way, durability=durability, saver=saver).to_end())
+        run = start(program, setting, driver=way, durability=options.durability, saver=saver).to_end()
+        if run.turns[-1].error is None and saver is not None:
+            AFTER[options.then](run)
+        return shape(run)
+
+
+def input_again(run: Run) -> None:
+    """A second input on the same thread."""
+    if run.turn(run.program.input()):
+        run.onwards()
+
+
+def replay(run: Run) -> None:
+    """Go on from each of the first checkpoints of the root."""
+    for snapshot in list(run.graph.get_state_history(run.config))[::-1][:5]:
+        if not run.turn(None, {**run.config, **snapshot.config}):
+            return
+        run.onwards()
+
+
+def update(run: Run) -> None:
+    """Update the state as each node of the root, at the head and at an old checkpoint, and go on."""
+    old = list(run.graph.get_state_history(run.config))[-2]
+    for node in run.program.root.nodes:
+        for config in (run.config, {**run.config, **old.config}):
+            run.graph.update_state(config, {"log": [f"u{node.name}"]}, as_node=node.name)
+            if not run.turn(None):
+                return
+            run.onwards()
+
+
+AFTER = {"nothing": lambda run: None, "input": input_again, "replay": replay, "update": update}
 
 
 def forgive(theirs: Any, ours: Any) -> None:
@@ -77,6 +109,8 @@ def forgive(theirs: Any, ours: Any) -> None:
 def compare(options: argparse.Namespace, counts: Counter[str]) -> None:
     """Compare generated programs until one differs."""
 
+    agreed = programs(PAUSING) if options.then in ("replay", "update") else AGREED
+
     @settings(
         max_examples=options.examples,
         deadline=None,
@@ -86,13 +120,12 @@ def compare(options: argparse.Namespace, counts: Counter[str]) -> None:
         phases=[Phase.generate] if options.no_shrink else [Phase.generate, Phase.shrink],
         print_blob=False,
     )
-    @given(AGREED if options.agreed else programs())
+    @given(agreed if options.agreed else programs())
     def same(program: Program) -> None:
         counts["programs"] += 1
         counts[f"depth {depth(program.root)}"] += 1
-        saver = None if options.no_saver else "memory"
-        theirs = traced(options.reference, program, options.driver, options.durability, saver)
-        ours = traced(options.package, program, options.driver, options.durability, saver)
+        theirs = traced(options.reference, program, options)
+        ours = traced(options.package, program, options)
         forgive(theirs, ours)
         if theirs == ours:
             return
@@ -109,6 +142,7 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=200)
     parser.add_argument("--driver", choices=sorted(DRIVERS), default="sync")
     parser.add_argument("--durability", choices=["sync", "async", "exit"], default=None)
+    parser.add_argument("--then", choices=sorted(AFTER), default="nothing", help="what to do after the run")
     parser.add_argument("--no-saver", action="store_true")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument(

@@ -41,6 +41,22 @@ CLASSICS: dict[str, Program] = {
         starts=("a", "b"),
         edges=(Edge(("a", "b"), "c"), edge("b", "d"), edge("d", "e")),
     ),
+    "a deferred node that waits through a pause": root(
+        Node("a"),
+        Node("b", defer=True),
+        Node("c", asks=1),
+        Node("d", asks=1),
+        starts=("a", "b"),
+        edges=(edge("a", "c"), edge("c", "d")),
+    ),
+    "a deferred node that waits through two steps": root(
+        Node("a"),
+        Node("b", defer=True),
+        Node("c"),
+        Node("d"),
+        starts=("a", "b"),
+        edges=(edge("a", "c"), edge("c", "d")),
+    ),
     "a deferred collector of sends": root(
         Node("a"),
         Node("b"),

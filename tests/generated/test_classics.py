@@ -112,4 +112,3 @@ def test_replay_from_the_root_runs_only_what_came_after(program: Program) -> Non
         assert sorted(name for name in ran if name in own & leaves) == sorted(
             name for name in later if name in leaves
         ), f"from step {snapshot.metadata['step']}"
-    assert setting().package == run.setting.package
