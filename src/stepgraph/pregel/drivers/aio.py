@@ -148,6 +148,9 @@ def request_stop(machine: Machine) -> None:
     calls = sys.modules.get("stepgraph.pregel.drivers.calls")
     if calls is not None:
         calls.drop_calls(machine)
+    host = machine.scope.root.loop_host
+    if host is not None:
+        host.cancel_stopped()
 
 
 async def offload(machine: Machine, work: Callable[..., Any], *arguments: Any) -> Any:

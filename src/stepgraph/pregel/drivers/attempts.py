@@ -59,7 +59,7 @@ def _on_a_loop(task: Task) -> None:
 
     context = copy_context()
     context.run(CURRENT.set, task)
-    loop_host(task.machine).run(lambda: attempt_async(task), context)
+    loop_host(task.machine).run(lambda: attempt_async(task), context, lambda: is_stopping(task.machine))
 
 
 def reuse_or_run(task: Task) -> None:

@@ -21,6 +21,7 @@ class LoopHost:
         self._own: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._running: dict[asyncio.Task[Any], Callable[[], bool]] = {}
 
     def loop(self) -> asyncio.AbstractEventLoop:
         """The loop; its thread is started when it is first asked for."""
@@ -39,8 +40,19 @@ class LoopHost:
         """Whether coroutines of the run are at home on this loop."""
         return loop is self._borrowed or loop is self._own
 
-    def run(self, make: Callable[[], Coroutine[Any, Any, Any]], context: Context) -> Any:
-        """Run a coroutine on the loop in the given context and wait for its result; an interrupted wait cancels it."""
+    def run(
+        self,
+        make: Callable[[], Coroutine[Any, Any, Any]],
+        context: Context,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> Any:
+        """Run a coroutine on the loop in the given context and wait for its result; an interrupted wait cancels it.
+
+        Args:
+            make: Makes the coroutine.
+            context: Where it runs.
+            stopping: Whether the run that it belongs to is being stopped; see `cancel_stopped`.
+        """
         loop = self.loop()
         done = threading.Event()
         held: list[asyncio.Task[Any]] = []
@@ -48,7 +60,14 @@ class LoopHost:
         def begin() -> None:
             task = loop.create_task(_outcome(make), context=context)
             held.append(task)
-            task.add_done_callback(lambda _: done.set())
+            self._running[task] = stopping
+            task.add_done_callback(ended)
+            if stopping():
+                task.cancel()
+
+        def ended(task: asyncio.Task[Any]) -> None:
+            del self._running[task]
+            done.set()
 
         loop.call_soon_threadsafe(begin, context=context)
         try:
@@ -62,6 +81,12 @@ class LoopHost:
         if stop is not None:
             raise stop
         return result
+
+    def cancel_stopped(self) -> None:
+        """Cancel the coroutines that threads wait for whose runs are being stopped: else both would wait for ever."""
+        for task, stopping in list(self._running.items()):
+            if stopping():
+                task.get_loop().call_soon_threadsafe(task.cancel)
 
     def close(self) -> None:
         """Stop the helper thread and close its loop; a borrowed loop is left alone."""

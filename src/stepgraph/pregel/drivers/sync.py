@@ -43,7 +43,7 @@ def run_task(task: Task) -> None:
         elif task.node.has_async:
             context = copy_context()
             context.run(CURRENT.set, task)
-            loop_host(machine).run(lambda: aexecute(task), context)
+            loop_host(machine).run(lambda: aexecute(task), context, lambda: is_stopping(machine))
         else:
             copy_context().run(execute, task)
     except BaseException as error:
