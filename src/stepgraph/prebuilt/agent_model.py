@@ -87,9 +87,8 @@ def static_model(model: Any, tools: Sequence[Any]) -> Any:
         )
     if not should_bind_tools(model, tools):
         return model
-    if type(model) is RunnableBinding:
-        inner: Any = model.bound
-        return RunnableBinding(bound=inner.bind_tools(tools), kwargs=model.kwargs, config=model.config)
+    if isinstance(model, RunnableBinding) and hasattr(model.bound, "bind_tools"):
+        return model.model_copy(update={"bound": model.bound.bind_tools(tools)})
     return model.bind_tools(tools)  # type: ignore[attr-defined]
 
 
