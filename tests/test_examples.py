@@ -130,3 +130,12 @@ def test_plan_and_execute() -> None:
         ("hotel in Kyoto", "done"),
     ]
     assert trip["final_answer"] == "seat 12A, 9:30; room 4, two nights"
+
+
+def test_plain_messages_agent() -> None:
+    assert example("plain_messages_agent").main() == {
+        "question": "Order 3 boxes of tea?",
+        "roles": ["user", "assistant", "tool", "tool", "assistant"],
+        "answer": "2 boxes of tea are left. 3 boxes of tea are on their way.",
+        "requests": 2,
+    }
