@@ -49,7 +49,7 @@ def traced(package: str, program: Program, options: argparse.Namespace) -> Any:
     """The shape of a run of `program` on `package`, and of what `--then` asks for after it."""
     way, colour = DRIVERS[options.driver]
     setting = Setting(package, colour=colour)
-    saver = None if options.no_saver else "memory"
+    saver = None if options.saver == "none" else options.saver
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run = start(program, setting, driver=way, durability=options.durability, saver=saver).to_end()
@@ -143,7 +143,7 @@ def main() -> int:
     parser.add_argument("--driver", choices=sorted(DRIVERS), default="sync")
     parser.add_argument("--durability", choices=["sync", "async", "exit"], default=None)
     parser.add_argument("--then", choices=sorted(AFTER), default="nothing", help="what to do after the run")
-    parser.add_argument("--no-saver", action="store_true")
+    parser.add_argument("--saver", choices=["memory", "sqlite", "none"], default="memory")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument(
         "--seed", type=int, default=None, help="search at random instead of the fixed programs"

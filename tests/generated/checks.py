@@ -9,11 +9,22 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from hypothesis import settings
+
 from .build import Setting
 from .programs import Program
 from .trace import Run, out_of_order, shape, start
 
 PACKAGE = os.environ.get("GRAPH_PKG", "stepgraph")
+
+
+USUAL = 40
+
+
+def few(examples: int) -> settings:
+    """Settings for a costly property: `examples` where a usual one has 40, more in a longer search."""
+    usual = settings.default or settings()
+    return settings(max_examples=max(1, examples * usual.max_examples // USUAL))
 
 
 def setting(**options: Any) -> Setting:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from .checks import finished, setting
+from .checks import few, finished, setting
 from .programs import Program
 from .savers import Budget, cut_saver
 from .strategies import Limits, programs
@@ -57,7 +57,7 @@ def total_saves(program: Program, durability: str, kind: str) -> int:
     return budget.saves
 
 
-@settings(max_examples=30)
+@few(30)
 @pytest.mark.parametrize("kind", ["plain", "direct"])
 @pytest.mark.parametrize("durability", ["sync", "async"])
 @given(program=programs(CALM), data=st.data())
@@ -74,7 +74,7 @@ def test_a_cut_run_ends_in_the_state_of_an_uncut_one(
         assert (above, own.partition(":")[2]) not in finished_before, f"{name} ran again in {path}"
 
 
-@settings(max_examples=15)
+@few(15)
 @given(program=programs(CALM), data=st.data())
 def test_a_cut_asynchronous_run_goes_on(program: Program, data: st.DataObject) -> None:
     saves = data.draw(st.integers(0, total_saves(program, "async", "plain")))
@@ -82,7 +82,7 @@ def test_a_cut_asynchronous_run_goes_on(program: Program, data: st.DataObject) -
     assert outcome(go_on(program, run)) == outcome(finished(program))
 
 
-@settings(max_examples=15)
+@few(15)
 @pytest.mark.parametrize("kind", ["plain", "direct"])
 @given(program=programs(WITHOUT_MEMORY), data=st.data())
 def test_with_exit_a_cut_leaves_the_root_as_it_was(kind: str, program: Program, data: st.DataObject) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
-from .checks import assert_children_first, assert_same, finished
+from .checks import assert_children_first, assert_same, few, finished
 from .programs import Program
 from .strategies import Limits, programs
 from .trace import outcome
@@ -44,7 +44,7 @@ def test_a_child_tells_everything_before_its_task_ends(program: Program) -> None
     assert_children_first(finished(program))
 
 
-@settings(max_examples=15)
+@few(15)
 @pytest.mark.parametrize("durability", ["sync", "exit"])
 @given(program=programs(CALM))
 def test_durability_changes_no_result(durability: str, program: Program) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
-from .checks import finished
+from .checks import few, finished
 from .programs import Program
 from .strategies import Limits, programs
 from .trace import Run, outcome, stored
@@ -23,7 +23,7 @@ def replayed(program: Program, config: dict[str, Any], run: Run) -> Run:
     return again
 
 
-@settings(max_examples=20)
+@few(20)
 @given(programs(QUIET))
 def test_replay_of_every_root_checkpoint_ends_in_the_same_state(program: Program) -> None:
     run = finished(program)
@@ -32,7 +32,7 @@ def test_replay_of_every_root_checkpoint_ends_in_the_same_state(program: Program
         assert outcome(replayed(program, snapshot.config, run)) == expected, snapshot
 
 
-@settings(max_examples=20)
+@few(20)
 @given(programs(ASKING))
 def test_replay_asks_again_and_ends_in_the_same_state(program: Program) -> None:
     run = finished(program)
@@ -41,7 +41,7 @@ def test_replay_asks_again_and_ends_in_the_same_state(program: Program) -> None:
         assert outcome(replayed(program, snapshot.config, run)) == expected, snapshot
 
 
-@settings(max_examples=20)
+@few(20)
 @given(programs(QUIET))
 def test_replay_of_every_inner_checkpoint_ends_in_the_same_state(program: Program) -> None:
     run = finished(program)
@@ -52,7 +52,7 @@ def test_replay_of_every_inner_checkpoint_ends_in_the_same_state(program: Progra
         assert outcome(replayed(program, config, run)) == expected, config
 
 
-@settings(max_examples=20)
+@few(20)
 @given(programs(QUIET))
 def test_replay_keeps_the_old_history(program: Program) -> None:
     run = finished(program)

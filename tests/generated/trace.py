@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -123,9 +124,12 @@ def start(
     durability: str | None = None,
     one_by_one: bool = False,
 ) -> Run:
-    """Build `program` and make it ready to run; `saver` is "memory", None, or a saver."""
+    """Build `program` and make it ready to run; `saver` is "memory", "sqlite", None, or a saver."""
     if saver == "memory":
         saver = setting.module("checkpoint.memory").InMemorySaver()
+    elif saver == "sqlite":
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        saver = setting.module("checkpoint.sqlite").SqliteSaver(connection)
     graph = build(program, setting, saver)
     return Run(program, graph, setting, saver, driver, durability, one_by_one=one_by_one)
 
