@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.callbacks.manager import CallbackManager, ahandle_event, handle_event
 
 from stepgraph.langchain.record import Handlers, Record, new_run_id
+from stepgraph.langchain.tokens import ModelHandler
 from stepgraph.pregel.config import merge_configs, root_metadata, task_place
 from stepgraph.pregel.observing import Observer
 from stepgraph.values.names import TAG_HIDDEN
@@ -89,6 +90,8 @@ class CallbackObserver(Observer):
             inheritable_tags=config.get("tags"),
             inheritable_metadata=config["metadata"],
         )
+        if machine.parent is None:
+            _leave_other_streams(manager)
         if given is not None and given.handler is not None:
             manager.add_handler(given.handler)
         record = Record(
@@ -276,6 +279,12 @@ def _run_config(machine: Machine, callbacks: Any) -> dict[str, Any]:
     config = merge_configs({**above, "metadata": parent.config["metadata"]}, own)
     config["metadata"] = {**config["metadata"], "checkpoint_ns": parent.namespace, **INTEGRATION}
     return config
+
+
+def _leave_other_streams(manager: Any) -> None:
+    """A root run that a node starts is no part of what streams that node's run."""
+    for handler in [handler for handler in manager.handlers if isinstance(handler, ModelHandler)]:
+        manager.remove_handler(handler)
 
 
 def _ended(record: Record | None, output: Any) -> Told | None:

@@ -32,7 +32,7 @@ def message_class() -> Any:
 
 
 def returned_messages(task: Task, values: Iterable[Any]) -> Iterator[WholeMessage]:
-    """The messages among what a task wrote that it was not given; each has an id from now on, where it is an object."""
+    """The messages among what a task wrote that were not there before; each object has an id from now on."""
     base = message_class()
     found = list(_messages(values, base))
     if not found:
@@ -82,14 +82,11 @@ def _new_id() -> str:
 
 
 def _given(task: Task) -> Iterable[Any]:
-    """The values that a task's node was given."""
+    """The values that a task's node was given, and those of the state at the start of its superstep."""
     given = task.input
-    if isinstance(given, Mapping):
-        return given.values()
-    if isinstance(given, (list, tuple)):
-        return (given,)
-    held = getattr(given, "__dict__", None)
-    return (given,) if held is None else held.values()
+    held = given if isinstance(given, Mapping) else getattr(given, "__dict__", None)
+    own = (given,) if held is None else held.values()
+    return (*own, *task.machine.state.values())
 
 
 def only_new(show: Callable[[Event], Any]) -> Callable[[Event], Any]:
