@@ -113,7 +113,7 @@ class Ledger:
         self._discard_pending(machine)
         before = self.live
         self.live = {START: None}
-        values = {START: input, **self._starts(machine)}
+        values = {START: input}
         cleared = [channel for channel in before if channel not in values]
         self._put(machine, "input", values, cleared, {"__input__": {}}, [START], ())
         machine.step += 1
@@ -143,7 +143,6 @@ class Ledger:
         self._discard_pending(machine)
         self.live = {}
         values = self._stored_values(machine, folded, changed)
-        values = {**self._starts(machine), **values}
         cleared = [channel for channel in changed if channel not in values]
         self._put(machine, "input", values, cleared, {"__input__": {}}, [*folded], ())
         machine.step += 1
@@ -162,28 +161,25 @@ class Ledger:
         plan = machine.plan
         seen = self._mark_seen(tasks)
         values = self._stored_values(machine, folded, changed_objects)
-        live: dict[str, Any] = {}
-        for node in pulls:
-            live[node.trigger] = None
-        for join in joined:
-            live[join.channel] = None
         if plan.joins or plan.has_deferred:
-            self._control_values(machine, tasks, live, values)
+            live = self._control_values(machine, tasks, pulls, joined, values)
         else:
+            live = {node.trigger: None for node in pulls}
             values.update(live)
         if sends:
             values[TASKS] = list(sends)
             live[TASKS] = None
         elif TASKS in self.live:
             values[TASKS] = []
-        cleared = [channel for channel in self.live if channel not in values]
+        cleared = [channel for channel in self.live if channel not in values and channel not in live]
         if changed_objects:
             cleared += [name for name in changed_objects if name not in values]
         self.live = live
         writes = self._unstored_writes(machine, tasks)
         if self.returned is not None:
             self._note_returned(tasks)
-        self._put(machine, self.source, values, cleared, seen, [*folded, *live], writes)
+        available = [channel for channel in live if channel in values and not _waits(values[channel])]
+        self._put(machine, self.source, values, cleared, seen, [*folded, *available], writes)
 
     def _mark_seen(self, tasks: Sequence[Task]) -> dict[str, dict[str, Version]]:
         """Nodes that ran have seen their triggers as they are now; the maps are made anew, never changed."""
@@ -235,40 +231,40 @@ class Ledger:
         return values
 
     def _control_values(
-        self, machine: Machine, tasks: Sequence[Task], live: dict[str, Any], values: dict[str, Any]
-    ) -> None:
-        """Waiting edges and deferred nodes have values of their own."""
-        for channel in live:
-            if channel not in machine.plan.joins:
-                values[channel] = None
+        self,
+        machine: Machine,
+        tasks: Sequence[Task],
+        pulls: Sequence[NodePlan],
+        joined: Sequence[JoinPlan],
+        values: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Values of control channels where waiting edges and deferred nodes take part; answers which are live."""
+        before = self.live
+        live: dict[str, Any] = {}
+        targeted = {node.trigger for task in tasks for node in task.targets}
+        for node in pulls:
+            if node.trigger in targeted or node.trigger in before:
+                live[node.trigger] = None
+                values[node.trigger] = [None, True] if node.deferred else None
         for node in machine.deferred.values():
-            if node.trigger not in self.live:
-                values[node.trigger] = (None, False)
-            live[node.trigger] = None
-        if machine.finished_deferred:
-            machine.finished_deferred = False
-            for channel in list(live):
-                trigger = machine.plan.triggers.get(channel)
-                if trigger and trigger[0].deferred and channel not in machine.plan.joins:
-                    values[channel] = (None, True)
+            if node.trigger in targeted or node.trigger in before:
+                live[node.trigger] = None
+                if node.trigger not in before:
+                    values[node.trigger] = [None, False]
+        fired = [join for join in joined if not join.deferred]
+        fired += machine.finished_joins
+        machine.finished_joins = []
+        for join in fired:
+            live[join.channel] = None
+            values[join.channel] = [set(join.sources), True] if join.deferred else set(join.sources)
         touched = {join.channel: join for task in tasks for join in task.node.joins}
-        for channel in self.live:
-            join = machine.plan.joins.get(channel)
-            if join is not None:
-                touched[channel] = join
+        joins = machine.plan.joins
+        touched.update({channel: joins[channel] for channel in before if channel in joins})
         for channel, join in touched.items():
-            arrived = set(join.sources) if channel in live else set(machine.joins.get(channel, ()))
-            values[channel] = (arrived, channel in live) if join.deferred else arrived
-
-    def _starts(self, machine: Machine) -> dict[str, Any]:
-        """Start values of reducers, stored once, with a thread's first checkpoint."""
-        if self.versions:
-            return {}
-        state = machine.state
-        untracked = machine.plan.untracked
-        return {
-            name: state[name] for name, _ in machine.plan.starts if name in state and name not in untracked
-        }
+            if channel not in live:
+                arrived = set(machine.joins.get(channel, ()))
+                values[channel] = [arrived, False] if join.deferred else arrived
+        return live
 
     def _discard_pending(self, machine: Machine) -> None:
         """Tasks that were due before this input are dropped: their triggers count as seen."""
@@ -390,6 +386,11 @@ class Ledger:
             self.held_writes.append((list(pairs), task_id, path))
         else:
             self.recorder.writes(self.namespace, self.head, pairs, task_id, path)
+
+
+def _waits(value: Any) -> bool:
+    """Whether a control channel's value is that of a deferred node that waits for the end."""
+    return type(value) is list and len(value) == 2 and value[1] is False
 
 
 def _sortable(version: Version) -> tuple[int, Any]:

@@ -25,7 +25,7 @@ from stepgraph.values.names import ERROR, ERROR_SOURCE_NODE, INTERRUPT
 
 if TYPE_CHECKING:
     from stepgraph.pregel.ledger import Ledger
-    from stepgraph.pregel.plan import NodePlan, Plan
+    from stepgraph.pregel.plan import JoinPlan, NodePlan, Plan
     from stepgraph.pregel.scope import Level, Scope
     from stepgraph.stream.sink import Sink
     from stepgraph.values.commands import Command, Interrupt, Send
@@ -48,7 +48,7 @@ class Machine:
         "deferred",
         "direct",
         "drained_below",
-        "finished_deferred",
+        "finished_joins",
         "footprint",
         "fresh_objects",
         "guard",
@@ -107,7 +107,7 @@ class Machine:
         self.joins: dict[str, set[str]] = {}
         self.joined: tuple[NodePlan, ...] = ()
         self.deferred: dict[str, NodePlan] = {}
-        self.finished_deferred = False
+        self.finished_joins: list[JoinPlan] = []
         self.memos: dict[str, dict[str, Any]] = {}
         self.tasks: Sequence[Task] = ()
         self.commands: list[Command[Any]] = []
@@ -448,10 +448,10 @@ class Machine:
         if self.deferred:
             pulls = tuple(self.deferred.values())
             self.deferred = {}
-            self.finished_deferred = True
             for join in self.plan.joins.values():
                 if join.deferred and len(self.joins.get(join.channel, ())) == len(join.sources):
                     self.joins[join.channel] = set()
+                    self.finished_joins.append(join)
         if self.objects:
             shown: dict[str, Any] = {}
             _, empty = finish_objects(self, shown)

@@ -322,6 +322,7 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
             return begin_without_saver(machine, input)
         if machine.level.persistent and machine.parent is not None:
             take_turn(machine.parent)
+            machine.recorder.settle()
         program = (
             begin_root(machine, input, checkpoint_id)
             if machine.parent is None
@@ -433,6 +434,7 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
             return begin_without_saver(machine, input)
         if machine.level.persistent and machine.parent is not None:
             await atake_turn(machine.parent)
+            await machine.recorder.asettle()
         program = (
             begin_root(machine, input, checkpoint_id)
             if machine.parent is None

@@ -76,7 +76,8 @@ def restore_state(machine: Machine, loaded: CheckpointTuple) -> Due:
         node
         for channel in (*live, *[name for name in plan.reader_triggers if name in machine.state])
         for node in plan.triggers.get(channel, ())
-        if _newer(versions.get(channel), seen.get(node.name, {}).get(channel))
+        if node.name not in machine.deferred
+        and _newer(versions.get(channel), seen.get(node.name, {}).get(channel))
     ]
     sends = list(values.get(TASKS) or ())
     return Due(pulls, sends, values.get(START, MISSING))
@@ -104,8 +105,6 @@ def _restore_control(machine: Machine, values: Mapping[str, Any]) -> dict[str, A
             live[channel] = None
         elif channel == TASKS and value:
             live[TASKS] = None
-    for node in machine.deferred.values():
-        live.pop(node.trigger, None)
     return live
 
 

@@ -138,6 +138,7 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
         if (loaded.metadata or {}).get("source") == "update" and loaded.parent_config:
             before = loaded.parent_config["configurable"].get("checkpoint_id", before)
         scope.replay = scope.replay or Replay(before)
+        scope.replay.visited.add(without_last_task_id(machine.namespace))
         if machine.ledger is not None:
             machine.ledger.record_fork(machine)
     else:
