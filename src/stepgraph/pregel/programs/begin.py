@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import EmptyInputError, InvalidUpdateError
-from stepgraph.pregel.identity import without_last_task_id
+from stepgraph.pregel.identity import without_last_task_id, without_task_ids
 from stepgraph.pregel.interrupts import is_resume_map, match_answers
 from stepgraph.pregel.programs.trampoline import Program, request
 from stepgraph.pregel.restore import (
@@ -26,7 +26,7 @@ from stepgraph.pregel.results import wire_writes
 from stepgraph.pregel.scope import Replay
 from stepgraph.pregel.task import Task
 from stepgraph.values.commands import Command, resume_of
-from stepgraph.values.names import NO_WRITES, NULL_TASK_ID, RESUME
+from stepgraph.values.names import NO_WRITES, NS_SEP, NULL_TASK_ID, RESUME
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointTuple
@@ -156,11 +156,19 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
     tasks = due_tasks(machine, due)
     if pending:
         targets = [namespace for namespace in scope.checkpoint_map if namespace]
-        on_path = {task.id for task in tasks if any(ns.startswith(task.namespace) for ns in targets)}
+        on_path = {task.id for task in tasks if any(_runs_in(task, namespace) for namespace in targets)}
         if machine.ledger is not None:
             machine.ledger.pending = pending
         apply_pending(machine, tasks, {k: v for k, v in pending.items() if k not in on_path}, scope.rewind)
     return machine.begin_restored(tasks)
+
+
+def _runs_in(task: Task, namespace: str) -> bool:
+    """Whether a namespace is inside this task, also where it belongs to a graph that keeps its state over calls."""
+    own = task.namespace
+    return any(
+        namespace == start or namespace.startswith(start + NS_SEP) for start in (own, without_task_ids(own))
+    )
 
 
 def _command_writes(machine: Machine, command: Command[Any]) -> list[tuple[str, Any]]:
