@@ -92,8 +92,8 @@ def test_of_several_graphs_one_has_to_be_named() -> None:
     ("spec", "said"),
     [
         (flow("nothing"), "has no 'nothing'"),
-        (flow("number"), "is a int, not a graph"),
-        (flow("returns_text"), "returned a str, not a graph"),
+        (flow("number"), "is no graph, but of type int"),
+        (flow("returns_text"), "returned no graph, but something of type str"),
         (flow("needs_much"), "needs arguments (one, other)"),
         ("no_such_module_anywhere:graph", "there is no module"),
         ("nowhere/app.py:graph", "there is no file"),

@@ -39,9 +39,9 @@ def test_threads_lists_what_waits(paused: Command) -> None:
 
 def test_threads_for_people(paused: Command) -> None:
     head, row = paused("threads").out.splitlines()
-    assert head.split() == ["thread", "step", "checkpoints", "levels", "last", "(UTC)", "waits"]
+    assert head.split() == ["thread", "step", "checkpoints", "levels", "last", "(UTC)", "state"]
     assert row.split()[:4] == ["t", "1", "5", "2"]
-    assert row.endswith("1 asked")
+    assert row.endswith("asks")
 
 
 def test_history_with_the_graph_knows_what_was_due(finished: Command) -> None:

@@ -9,6 +9,7 @@ import pytest
 from cli.conftest import Command
 from cli.harness import ENVIRONMENT, flow, process
 from stepgraph.cli.main import COMMANDS
+from stepgraph.cli.storage import without_password
 from stepgraph.version import __version__
 
 HEAVY = {"sqlite3", "asyncio", "logging", "rich", "pydantic", "stepgraph.pregel.pregel", "stepgraph.graph"}
@@ -98,3 +99,8 @@ def test_signs_that_the_terminal_lacks_are_spelled_out(folder: Path) -> None:
     assert done.code == 0
     assert "\\u6279\\u51c6" in done.out
     assert "> first" in done.err
+
+
+def test_a_password_is_not_shown() -> None:
+    assert without_password("postgresql://ann:se:cr@t@host:5432/db") == "postgresql://ann@host:5432/db"
+    assert without_password("postgres://host/db") == "postgres://host/db"

@@ -125,3 +125,26 @@ def test_an_old_question_can_be_answered_anew(stepgraph: Command) -> None:
     assert done.data["values"]["final_decision"] == "rejected"
     values = [row["values"] for row in stepgraph("history", "--thread", "t", "--json").data]
     assert {v["final_decision"] for v in values if "final_decision" in v} == {"approved", "rejected"}
+
+
+def test_the_end_of_the_input_is_no_answer(stepgraph: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(prompt: str) -> str:
+        raise EOFError
+
+    stepgraph("run", flow("one_question"), "--input", "{}", "--thread", "t")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", ended)
+    assert stepgraph("resume", flow("one_question"), "--thread", "t").code == 3
+
+
+def test_a_nested_graph_that_was_edited_asks_anew(stepgraph: Command) -> None:
+    stepgraph("run", DEMO, "--input", '{"request": "tea"}', "--thread", "t")
+    words = ("--ns", "dept", "--values", '{"request": "coffee"}', "--as-node", "__start__")
+    stepgraph("fork", DEMO, "--thread", "t", *words)
+    asked = stepgraph("resume", DEMO, "--thread", "t", "--json")
+    assert asked.code == 3
+    assert [a["value"]["question"] for a in asked.data["interrupts"]] == [
+        "Does the department approve: coffee?"
+    ]
+    done = stepgraph("resume", DEMO, "--thread", "t", "approved", "--json")
+    assert done.data["values"]["request"] == "coffee"

@@ -5,7 +5,7 @@ Rules: everything shown here is done with the public API, as a person's own prog
 
 from __future__ import annotations
 
-import sys
+import shlex
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
@@ -75,24 +75,24 @@ def _free_thread(saver: Any) -> str:
 
 def _answer(args: Namespace, screen: Any, thread: str) -> str | None:
     """What the department says: from the command line or the terminal; None if nobody is there."""
+    from stepgraph.cli.asking import ask
     from stepgraph.cli.demo_graph import APPROVED, REJECTED
 
     if args.yes or args.no:
         return APPROVED if args.yes else REJECTED
-    if not sys.stdin.isatty():
-        screen.say(
-            "Nobody is at the terminal, so the thread stays paused. Answer it, from any process, with:"
-        )
-        for answer in (APPROVED, REJECTED):
-            screen.say(f"  stepgraph resume {GRAPH} --thread {thread} --db {args.db} {answer}")
-        screen.say("Or see all of the demonstration with: stepgraph demo --yes")
-        return None
-    while True:
-        line = input(f"Does the department approve: {args.request}? [y/n] ").strip().lower()
-        if line in ("y", "yes", APPROVED):
+    line: str | None = ""
+    while line is not None:
+        line = ask(f"Does the department approve: {args.request}? [y/n] ")
+        word = (line or "").strip().lower()
+        if word in ("y", "yes", APPROVED):
             return APPROVED
-        if line in ("n", "no", REJECTED):
+        if word in ("n", "no", REJECTED):
             return REJECTED
+    screen.say("Nobody has answered, so the thread stays paused. Answer it, from any process, with:")
+    for answer in (APPROVED, REJECTED):
+        screen.say(f"  stepgraph resume {GRAPH} --thread {thread} --db {shlex.quote(args.db)} {answer}")
+    screen.say("Or see all of the demonstration with: stepgraph demo --yes")
+    return None
 
 
 def _resume(args: Namespace, screen: Any, thread: str, answer: str) -> None:
@@ -131,8 +131,8 @@ def _look(args: Namespace, screen: Any, thread: str) -> None:
     screen.say()
     screen.say("Look further:")
     for words in ("show", "history"):
-        screen.say(f"  stepgraph {words} {GRAPH} --thread {thread} --db {args.db}")
-    screen.say(f"  stepgraph diff 1 4 --thread {thread} --db {args.db}")
+        screen.say(f"  stepgraph {words} {GRAPH} --thread {thread} --db {shlex.quote(args.db)}")
+    screen.say(f"  stepgraph diff 1 4 --thread {thread} --db {shlex.quote(args.db)}")
     screen.say("How the graph is written: stepgraph/cli/demo_graph.py")
 
 

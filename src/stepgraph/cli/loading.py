@@ -178,7 +178,7 @@ def _made(found: Any, spec: str) -> Any:
         return found
     if not callable(found):
         raise Misuse(
-            f"{spec} is a {type(found).__name__}, not a graph.",
+            f"{spec} is no graph, but of type {type(found).__name__}.",
             "Name a compiled graph, a StateGraph, an entrypoint, or a function that returns one.",
         )
     try:
@@ -194,7 +194,7 @@ def _made(found: Any, spec: str) -> Any:
             f"{spec}() failed: {type(error).__name__}: {error}", "See all with --traceback."
         ) from error
     if not is_graph(made):
-        raise Misuse(f"{spec}() returned a {type(made).__name__}, not a graph.")
+        raise Misuse(f"{spec}() returned no graph, but something of type {type(made).__name__}.")
     return made
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
@@ -85,7 +84,7 @@ def run(args: Namespace) -> int:
         if args.json:
             print(dumps({"deleted": gone, "checkpoints": sum(gone.values())}))
         else:
-            words = f"  {sum(gone.values())} checkpoints of {len(gone)} threads in {place.name}"
+            words = f"  {sum(gone.values())} checkpoints in {place.name}"
             output().say(Styled("deleted", "good"), words)
     return DONE
 
@@ -99,11 +98,11 @@ def _counts(saver: Any) -> dict[str, int]:
 
 
 def _agreed(args: Namespace, threads: list[str], place: str) -> bool:
-    if args.json or not sys.stdin.isatty():
+    from stepgraph.cli.asking import ask
+
+    if args.json:
         return False
     named = ", ".join(threads[:5]) + (", ..." if len(threads) > 5 else "")
     what = "all of" if args.delete else "old checkpoints of"
-    return input(f"Delete {what} {len(threads)} threads ({named}) in {place}? [y/N] ").strip().lower() in (
-        "y",
-        "yes",
-    )
+    line = ask(f"Delete {what} {len(threads)} threads ({named}) in {place}? [y/N] ")
+    return line is not None and line.strip().lower() in ("y", "yes")

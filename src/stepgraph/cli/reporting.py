@@ -26,11 +26,17 @@ class Question(NamedTuple):
 
 
 def questions_of(state: Any, above: tuple[str, ...] = ()) -> Iterator[Question]:
-    """All questions of a snapshot that was taken with `subgraphs=True`, each where it was asked."""
+    """All questions of a snapshot that was taken with `subgraphs=True`, each where it was asked.
+
+    What a nested graph asked before it was forked from outside is no question any more: it will ask anew.
+    """
     for task in state.tasks:
         path = (*above, task.name)
-        inner = list(questions_of(task.state, path)) if hasattr(task.state, "tasks") else []
+        nested = task.state if hasattr(task.state, "tasks") else None
+        inner = list(questions_of(nested, path)) if nested is not None else []
         yield from inner
+        if nested is not None and nested.next and not inner:
+            continue
         known = {question.asked.id for question in inner}
         for asked in task.interrupts:
             if asked.id not in known:

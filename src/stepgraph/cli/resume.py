@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
@@ -110,8 +109,7 @@ def _command(args: Namespace, answers: dict[str, Any], questions: tuple[Any, ...
             f"{len(pending)} questions wait, so one VALUE is not enough: say which with --id ID VALUE.",
             f"These wait: {_listed(pending)}",
         )
-    value = args.value if args.text else read_answer(args.value)
-    return Command(resume={pending[0]: value}) if pending else Command(resume=value)
+    return Command(resume=args.value if args.text else read_answer(args.value))
 
 
 def _listed(ids: list[str]) -> str:
@@ -120,6 +118,7 @@ def _listed(ids: list[str]) -> str:
 
 def _ask(args: Namespace, questions: tuple[Any, ...]) -> dict[str, Any]:
     """Ask the person at the terminal; empty if nobody is there."""
+    from stepgraph.cli.asking import ask
     from stepgraph.cli.reporting import question_json, show_questions
     from stepgraph.cli.screen import notes, output
     from stepgraph.cli.values import dumps
@@ -133,13 +132,12 @@ def _ask(args: Namespace, questions: tuple[Any, ...]) -> dict[str, Any]:
         }
         print(dumps(result), flush=True)
         return {}
-    if not sys.stdin.isatty():
-        show_questions(output(), questions)
-        notes().say("The thread waits for an answer: give it as VALUE, or as --id ID VALUE.")
-        return {}
-    answers = {}
+    answers: dict[str, Any] = {}
     for question in questions:
         show_questions(output(), (question,))
-        line = input("answer: ")
-        answers[question.asked.id] = line if args.text else read_answer(line)
+        line = ask("answer: ")
+        if line is not None:
+            answers[question.asked.id] = line if args.text else read_answer(line)
+    if not answers:
+        notes().say("The thread waits for an answer: give it as VALUE, or as --id ID VALUE.")
     return answers

@@ -54,10 +54,23 @@ def storage(args: Namespace, target: Target | None = None, *, create: bool = Fal
     option = ["--db", name] if args.db else []
     if name.startswith(_URLS):
         with _postgres(name) as saver:
-            yield Storage(saver, option, name.rpartition("@")[2])
+            shown = without_password(name)
+            yield Storage(saver, ["--db", shown] if args.db else [], shown)
         return
     with _sqlite(name, create) as saver:
         yield Storage(saver, option, name)
+
+
+def without_password(url: str) -> str:
+    """A URL that may be shown.
+
+    Example:
+        >>> without_password("postgres://ann:secret@host/threads")
+        'postgres://ann@host/threads'
+    """
+    scheme, _, rest = url.partition("://")
+    user, at, place = rest.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}{at}{place}"
 
 
 @contextmanager

@@ -66,17 +66,25 @@ def run(args: Namespace) -> int:
         rows = []
         for item in found:
             newest = item.newest
-            waits = Styled(f"{len(newest.asks)} asked", "alert") if _waits(item) else ""
+            state = _state(newest)
             step = "" if newest is None else str(newest.step)
             when = "" if newest is None else newest.created_at[:19].replace("T", " ")
             counts = (str(item.checkpoints), str(len(item.levels)))
-            rows.append((Styled(item.thread, "name"), step, *counts, when, waits))
-        output().table(("thread", "step", "checkpoints", "levels", "last (UTC)", "waits"), rows)
+            rows.append((Styled(item.thread, "name"), step, *counts, when, state))
+        output().table(("thread", "step", "checkpoints", "levels", "last (UTC)", "state"), rows)
     return DONE
 
 
 def _waits(item: Summary) -> bool:
     return item.newest is not None and bool(item.newest.asks)
+
+
+def _state(newest: Any) -> Any:
+    from stepgraph.cli.screen import Styled
+
+    if newest is not None and newest.asks:
+        return Styled("asks", "alert")
+    return Styled("failed", "bad") if newest is not None and newest.errors else ""
 
 
 def _json(item: Summary) -> dict[str, Any]:
