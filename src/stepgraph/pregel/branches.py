@@ -20,32 +20,41 @@ if TYPE_CHECKING:
     from stepgraph.pregel.task import Task
 
 
-def fresh_state(task: Task) -> dict[str, Any]:
-    """The committed state overlaid with this task's own folded writes."""
+def own_folded(task: Task) -> dict[str, Any]:
+    """What this task's own writes make of the fields that they touch."""
     machine = task.machine
     folded = task.folded
     if folded is None:
         updates = task.updates
         if not updates:
-            return machine.state.copy()
+            return {}
         folded = (
             fold_mapping(machine, updates, task)
             if isinstance(updates, dict)
             else fold_pairs(machine, (task,))
         )
         task.folded = folded
-    return {**machine.state, **folded}
+    return folded
 
 
-def branch_input(task: Task, branch: BranchPlan, view: dict[str, Any]) -> Any:
-    """What the branch's path function receives."""
+def fresh_state(task: Task) -> dict[str, Any]:
+    """The committed state overlaid with this task's own folded writes."""
+    return {**task.machine.state, **own_folded(task)}
+
+
+def branch_input(task: Task, branch: BranchPlan) -> Any:
+    """What the branch's path function receives: no more of the state than it reads is looked at."""
     keys = branch.keys
-    if type(keys) is str:
-        value: Any = view.get(keys)
-    elif keys is None:
-        value = view
+    if keys is None:
+        value: Any = fresh_state(task)
+    elif type(keys) is str:
+        folded = own_folded(task)
+        value = folded[keys] if keys in folded else task.machine.state.get(keys)
     else:
-        value = {key: view[key] for key in keys if key in view}
+        folded, state = own_folded(task), task.machine.state
+        value = {
+            key: folded[key] if key in folded else state[key] for key in keys if key in folded or key in state
+        }
         for key, get in branch.managed:
             value[key] = get(task.machine)
     return value if branch.mapper is None else branch.mapper(value)
@@ -53,9 +62,8 @@ def branch_input(task: Task, branch: BranchPlan, view: dict[str, Any]) -> Any:
 
 def follow_branches(task: Task) -> None:
     """Run every path function of the task's node and add where they lead."""
-    view = fresh_state(task)
     for branch in task.node.branches:
-        given = view if branch.keys is None and branch.mapper is None else branch_input(task, branch, view)
+        given = branch_input(task, branch)
         plain = branch.plain
         answer = plain(given) if plain is not None else branch.path(given, task)  # type: ignore[misc]
         found = branch.jumps.get(answer) if type(answer) is str else None

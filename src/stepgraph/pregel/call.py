@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import GraphInterrupt, ParentCommand
 from stepgraph.pregel import bridges
-from stepgraph.pregel.branches import branch_input, follow, follow_branches, fresh_state
+from stepgraph.pregel.branches import branch_input, follow, follow_branches
 from stepgraph.pregel.config import writer_of
 from stepgraph.pregel.results import join_written
 from stepgraph.pregel.task import CURRENT, Task
@@ -172,7 +172,7 @@ def execute(task: Task) -> None:
     _set_current(task)
     node = task.node
     if task.index >= 0:
-        task.input = own_input(task.input)
+        task.input = own_input(task.argument)
     try:
         plain = node.plain
         result = plain(task.input) if plain is not None else node.call(task)  # type: ignore[misc]
@@ -187,6 +187,8 @@ def execute(task: Task) -> None:
         if task.calls is not None:
             task.calls.settle(task)
         complain_swallowed(task)
+    if task.index >= 0 and not task.machine.listens and task.node.policy is None:
+        task.input = task.argument = None
     if result is None:
         task.targets = node.targets
     else:
@@ -207,7 +209,7 @@ async def aexecute(task: Task, off_loop: OffLoop | None = None) -> None:
     """
     node = task.node
     if task.index >= 0:
-        task.input = own_input(task.input)
+        task.input = own_input(task.argument)
     try:
         acall = node.acall
         result = await acall(task) if acall is not None else node.call(task)  # type: ignore[misc]
@@ -231,9 +233,8 @@ async def aexecute(task: Task, off_loop: OffLoop | None = None) -> None:
 
 async def afollow_branches(task: Task, off_loop: OffLoop | None) -> None:
     """Follow every branch of a task in an async run."""
-    view = fresh_state(task)
     for branch in task.node.branches:
-        state = branch_input(task, branch, view)
+        state = branch_input(task, branch)
         if branch.apath is not None:
             answer = await branch.apath(state, task)
         elif off_loop is None:

@@ -128,7 +128,7 @@ class Machine:
         self.stop = scope.limit if level.limit is None else level.limit
         self.stops = bool(level.interrupt_before or level.interrupt_after or scope.control is not None)
         self.footprint: Footprint | None = None
-        watched = self.listens or scope.debug or scope.saver is not None
+        watched = (self.sink is not None and not self.sink.plain) or scope.debug or scope.saver is not None
         self.direct = not (self.stops or watched or plan.unusual)
         self.output_keys = plan.output_keys
         if level.output_channels is not None:
@@ -376,7 +376,7 @@ class Machine:
             report_lost_edits(self, tasks)
         if folded:
             self.apply(folded)
-            if not self.produced:
+            if self.sink is not None or not self.produced:
                 self._show_values(folded)
         self._checkpoint_id = None
         self.resuming = self.pass_breakpoint = False
@@ -507,6 +507,7 @@ class Machine:
                         f"A stored Send names {send.node!r}, which is no node of graph {self.plan.graph_name!r} any more."
                     )
                 task = Task(self, node, send.arg)
+                task.argument = send.arg
                 task.index = index
                 if send.timeout is not None:
                     task.timeout = send.timeout

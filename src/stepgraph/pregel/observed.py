@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import ParentCommand
-from stepgraph.pregel.branches import branch_input, follow, fresh_state
+from stepgraph.pregel.branches import branch_input, follow
 from stepgraph.pregel.call import OffLoop, commands_of, complain_swallowed, own_input
 from stepgraph.pregel.ending import outcome
 from stepgraph.pregel.results import join_written
@@ -25,7 +25,7 @@ def execute_observed(task: Task, observer: Observer) -> None:
     CURRENT.set(task)
     node = task.node
     if task.index >= 0:
-        task.input = own_input(task.input)
+        task.input = own_input(task.argument)
     observer.task_begins(task)
     handed_up: ParentCommand | None = None
     try:
@@ -58,9 +58,8 @@ def execute_observed(task: Task, observer: Observer) -> None:
 
 
 def _follow_branches(task: Task, observer: Observer) -> None:
-    view = fresh_state(task)
     for number, branch in enumerate(task.node.branches):
-        state = branch_input(task, branch, view)
+        state = branch_input(task, branch)
         observer.branch_begins(task, branch, number, state)
         try:
             answer = branch.path(state, task)  # type: ignore[misc]
@@ -99,7 +98,7 @@ async def aexecute_observed(task: Task, observer: Observer, off_loop: OffLoop | 
     """One attempt of a task in an async run; the current context is the task's own."""
     node = task.node
     if task.index >= 0:
-        task.input = own_input(task.input)
+        task.input = own_input(task.argument)
     await observer.atask_begins(task)
     handed_up: ParentCommand | None = None
     try:
@@ -133,9 +132,8 @@ async def aexecute_observed(task: Task, observer: Observer, off_loop: OffLoop | 
 
 
 async def _afollow_branches(task: Task, observer: Observer, off_loop: OffLoop | None) -> None:
-    view = fresh_state(task)
     for number, branch in enumerate(task.node.branches):
-        state = branch_input(task, branch, view)
+        state = branch_input(task, branch)
         await observer.abranch_begins(task, branch, number, state)
         try:
             if branch.apath is not None:

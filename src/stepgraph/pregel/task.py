@@ -29,11 +29,13 @@ Updates = dict[str, Any] | list[tuple[str, Any]] | tuple[tuple[str, Any], ...]
 class Task:
     """One execution of one node in one superstep.
 
-    `updates` is a dict, or a list of pairs where a channel is written more than once. `targets` are the nodes that run
+    A task made by a `Send` keeps what was sent as `argument`: each attempt gets its input from that, with containers of its
+    own. `updates` is a dict, or a list of pairs where a channel is written more than once. `targets` are the nodes that run
     next because of this task, `sends` its explicit `Send`s.
     """
 
     index = -1
+    argument: Any = None
     updates: Updates = ()
     targets: tuple[NodePlan, ...] = ()
     sends: list[Send] | None = None

@@ -12,6 +12,7 @@ refuse a whole schema; only where a reducer or channel would be lost is it an er
 
 from __future__ import annotations
 
+import builtins
 import sys
 from types import CodeType, FrameType
 from typing import (
@@ -137,6 +138,9 @@ def evaluate(annotation: Any, global_names: dict[str, Any], local_names: dict[st
     """
     if _is_resolved(annotation):
         return annotation
+    named = _class_of_name(annotation, global_names, local_names)
+    if named is not None:
+        return named
     holder = type("Holder", (), {"__annotations__": {"hint": annotation}})
     names = dict(local_names)
     unknown: list[str] = []
@@ -163,6 +167,19 @@ def evaluate(annotation: Any, global_names: dict[str, Any], local_names: dict[st
             "a reducer or channel must be importable where the class is defined (not only under TYPE_CHECKING)."
         )
     return substitute(hint, {UNKNOWN: Any})
+
+
+def _class_of_name(annotation: Any, global_names: dict[str, Any], local_names: dict[str, Any]) -> type | None:
+    """The class that an annotation names, where it is no more than a name: by far the most common text."""
+    if type(annotation) is not str or not annotation.isidentifier():
+        return None
+    if annotation == "None":
+        return type(None)
+    for names in (local_names, global_names, vars(builtins)):
+        if annotation in names:
+            found = names[annotation]
+            return found if isinstance(found, type) else None
+    return None
 
 
 def module_names(module: str | None) -> dict[str, Any]:

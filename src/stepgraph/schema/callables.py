@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from types import UnionType
-from types import FunctionType
+from types import FunctionType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from stepgraph.schema.annotations import annotation_of, bare_type

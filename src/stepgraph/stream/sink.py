@@ -31,6 +31,7 @@ class Sink:
     __slots__ = (
         "message_events",
         "modes",
+        "plain",
         "put",
         "stamp",
         "wants_checkpoints",
@@ -54,11 +55,19 @@ class Sink:
         self.wants_debug = "debug" in modes
         self.wants_tasks = "tasks" in modes or self.wants_debug
         self.wants_checkpoints = "checkpoints" in modes or self.wants_debug
+        self.plain = not (self.wants_tasks or self.wants_checkpoints)
 
     def values(self, machine: Machine, output: Any) -> None:
         """The state after a superstep."""
         if self.wants_values:
-            self.put((machine.namespace_parts, "values", machine.output() if output is None else output))
+            if output is None:
+                state = machine.state
+                channels = machine.level.output_channels or machine.plan.output_channels
+                if type(channels) is tuple and machine.shown_state is None:
+                    output = {key: state[key] for key in channels if key in state}
+                else:
+                    output = machine.output()
+            self.put((machine.namespace_parts, "values", output))
 
     def tasks_begin(self, tasks: Sequence[Task]) -> None:
         """The tasks of a superstep, before they run; Sends first, then nodes by name, then resumed error handlers."""
