@@ -115,6 +115,15 @@ def test_three_connections() -> None:
     }
 
 
+def test_functional_workflow() -> None:
+    assert example("functional_workflow").main() == {
+        "asked": {"offers": {"Anchor": 24, "Bolt": 18, "Crane": 30}, "used before": []},
+        "first": {"ticket": "Bolt-001", "price": 18},
+        "done by then": ["book Bolt", "quote Anchor", "quote Bolt", "quote Crane"],
+        "asked again": ["Bolt"],
+    }
+
+
 def test_plan_and_execute() -> None:
     trip = example("plan_and_execute").main()
     assert trip["history"] == [
