@@ -237,17 +237,18 @@ def get_checkpoint_metadata(config: RunnableConfig, metadata: CheckpointMetadata
     """
     result: dict[str, Any] = dict(metadata)
     for key, value in (config.get("metadata") or {}).items():
-        if key not in result and key not in EXCLUDED_METADATA_KEYS and key[:2] != "__" and _is_plain(value):
+        if _may_add(key, result) and _is_plain(value):
             result[key] = value
     for key, value in (config.get("configurable") or {}).items():
-        if (
-            key not in result
-            and key not in EXCLUDED_METADATA_KEYS
-            and key[:2] != "__"
-            and type(value) in _SCALARS
-        ):
+        if _may_add(key, result) and type(value) in _SCALARS:
             result[key] = value
     return result  # type: ignore[return-value]
+
+
+def _may_add(key: Any, metadata: Mapping[str, Any]) -> bool:
+    return (
+        isinstance(key, str) and key not in metadata and key not in EXCLUDED_METADATA_KEYS and key[:2] != "__"
+    )
 
 
 def get_serializable_checkpoint_metadata(
@@ -259,6 +260,20 @@ def get_serializable_checkpoint_metadata(
     return result
 
 
+class _DefaultSerializer:
+    """The serializer of savers that never called `BaseCheckpointSaver.__init__`; made when it is first asked for."""
+
+    _made: SerializerProtocol | None = None
+
+    def __get__(self, saver: object, owner: type) -> SerializerProtocol:
+        if self._made is None:
+            from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+            _DefaultSerializer._made = JsonPlusSerializer()
+        assert self._made is not None
+        return self._made
+
+
 class BaseCheckpointSaver(Generic[V]):
     """Base of all savers. A saver defines at least `get_tuple`, `list`, `put`, `put_writes` and `delete_thread`.
 
@@ -268,7 +283,7 @@ class BaseCheckpointSaver(Generic[V]):
         serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
     """
 
-    serde: SerializerProtocol
+    serde: SerializerProtocol = _DefaultSerializer()  # type: ignore[assignment]
 
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
         from stepgraph.checkpoint.serde.base import maybe_add_typed_methods

@@ -33,6 +33,8 @@ from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from datetime import datetime, timedelta
 
     from stepgraph.checkpoint.changes import StepChanges
@@ -430,13 +432,23 @@ class InMemorySaver(StepSaver):
     def __enter__(self) -> InMemorySaver:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         return None
 
     async def __aenter__(self) -> InMemorySaver:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(
+        self,
+        __exc_type: type[BaseException] | None,
+        __exc_value: BaseException | None,
+        __traceback: TracebackType | None,
+    ) -> None:
         return None
 
 

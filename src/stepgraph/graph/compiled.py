@@ -17,6 +17,20 @@ if TYPE_CHECKING:
     from stepgraph.pregel.plan import Plan
 
 
+_DEFAULT_SETTINGS: dict[str, Any] = {
+    "name": "LangGraph",
+    "checkpointer": None,
+    "store": None,
+    "cache": None,
+    "interrupt_before": (),
+    "interrupt_after": (),
+    "debug": False,
+    "context_schema": None,
+    "stream_mode": "updates",
+    "concurrency": "detect",
+}
+
+
 class CompiledStateGraph(
     Pregel[StateT, ContextT, InputT, OutputT], Generic[StateT, ContextT, InputT, OutputT]
 ):
@@ -25,10 +39,16 @@ class CompiledStateGraph(
     builder: StateGraph[StateT, ContextT, InputT, OutputT]
 
     def __init__(
-        self, *, builder: StateGraph[Any, Any, Any, Any], plan: Plan, settings: Mapping[str, Any]
+        self,
+        *,
+        builder: StateGraph[Any, Any, Any, Any],
+        schema_to_mapper: Mapping[Any, Any] | None = None,
+        plan: Plan | None = None,
+        **kwargs: Any,
     ) -> None:
+        settings = {**_DEFAULT_SETTINGS, **kwargs}
         self.builder = builder
-        self.plan = plan
+        self.plan = plan = plan or lower(builder, settings["name"], default_unknown_target())
         self._settle(**settings)
         self.input_channels = START
         output, stream = plan.output_channels, plan.stream_channels
@@ -115,7 +135,7 @@ def compile_graph(
     plan = lower(builder, name, unknown_target or default_unknown_target(), executor)
     plan.cache = cache
     compiled: CompiledStateGraph[Any, Any, Any, Any] = CompiledStateGraph(
-        builder=builder, plan=plan, settings=settings
+        builder=builder, plan=plan, **settings
     )
     compiled.stream_transformers = transformers
     builder.compiled = True
