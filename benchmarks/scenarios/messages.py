@@ -103,28 +103,28 @@ def look_up(turn: int) -> str:
     return f"result {turn}"
 
 
+look_up.__annotations__ = {"turn": int, "return": str}
+"""Not as text, which LangChain would evaluate anew in every call, on both sides."""
+
+
 def fake_model(calls: int) -> Any:
-    """A chat model that asks for the tool `calls` times and then answers."""
-    from langchain_core.language_models import BaseChatModel
+    """The least that an agent takes for a model: it asks for the tool `calls` times and then answers.
+
+    No chat model of LangChain's: what those do around an answer is the same on both sides and would hide the engine.
+    """
     from langchain_core.messages import AIMessage
-    from langchain_core.outputs import ChatGeneration, ChatResult
+    from langchain_core.runnables import Runnable
 
-    class FakeModel(BaseChatModel):  # type: ignore[misc]
-        @property
-        def _llm_type(self) -> str:
-            return "fake"
-
+    class FakeModel(Runnable):  # type: ignore[misc]
         def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
             return self
 
-        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
-            turn = len(messages) // 2
+        def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+            turn = len(input) // 2
             if turn >= calls:
-                message = AIMessage("done")
-            else:
-                call = {"name": "look_up", "args": {"turn": turn}, "id": f"call {turn}", "type": "tool_call"}
-                message = AIMessage("", tool_calls=[call])
-            return ChatResult(generations=[ChatGeneration(message=message)])
+                return AIMessage("done")
+            call = {"name": "look_up", "args": {"turn": turn}, "id": f"call {turn}", "type": "tool_call"}
+            return AIMessage("", tool_calls=[call])
 
     return FakeModel()
 
