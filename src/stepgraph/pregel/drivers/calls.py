@@ -51,14 +51,18 @@ MAX_THREADS = 64
 class TaskFuture(Future[T]):
     """The result of a call, now or later. `result()` waits for it, `await` too.
 
-    `collected` tells whether somebody looked.
+    `collected` tells whether somebody looked. A call whose pool thread has not come to it yet is run by the thread that
+    waits for its result, which has nothing else to do.
     """
 
     collected = False
+    job: Callable[[], None] | None = None
 
     def result(self, timeout: float | None = None) -> T:
         """What the task returned; raises what it raised, and `TimeoutError` if it takes longer than `timeout` seconds."""
         self.collected = True
+        if timeout is None and self.job is not None and not _in_event_loop():
+            self.job()
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
@@ -132,6 +136,33 @@ def _on_its_loop(caller: Task) -> bool:
     return node.call is None or (host is not None and host.owns(loop))
 
 
+def _in_event_loop() -> bool:
+    """Whether this thread runs an event loop, below which a task could not run one of its own."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
+
+
+class _Job:
+    """One call that is to run on a thread: on that of whoever comes first, and once."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, call: CallTask, future: TaskFuture[Any]) -> None:
+        self._parts = [(call, future, copy_context())]
+
+    def __call__(self) -> None:
+        try:
+            call, future, context = self._parts.pop()
+        except IndexError:
+            return  # somebody else runs it
+        future.job = None
+        try:
+            if future.set_running_or_notify_cancel():
+                _run(call, future, context)
+        finally:
+            regain_slot(call)
+
+
 class RunningCalls(Calls):
     """The calls of one caller, with what starts them and waits for them."""
 
@@ -143,21 +174,13 @@ class RunningCalls(Calls):
         self.closed = False
         _OPEN.add(self)
         self._lock = threading.Lock()
-        self._queue: deque[Callable[[], None]] = deque()
+        self._queue: deque[_Job] = deque()
         self._threads = 0
 
     def on_thread(self, call: CallTask, future: TaskFuture[Any]) -> None:
         """Run a call on a pool thread, at once or when one of this caller's threads is free."""
         lend_slot(call)
-        context = copy_context()
-
-        def job() -> None:
-            try:
-                if future.set_running_or_notify_cancel():
-                    _run(call, future, context)
-            finally:
-                regain_slot(call)
-
+        future.job = job = _Job(call, future)
         with self._lock:
             waits = self._threads >= MAX_THREADS
             if waits:
@@ -167,7 +190,7 @@ class RunningCalls(Calls):
         if not waits:
             POOL.submit(lambda: self._work(job))
 
-    def _work(self, job: Callable[[], None]) -> None:
+    def _work(self, job: _Job) -> None:
         while True:
             job()
             with self._lock:
