@@ -383,4 +383,4 @@ def cutoff_of(strategy: str, older_than: datetime | timedelta | float | None) ->
 
 def public(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata without what is kept for ourselves."""
-    return {key: value for key, value in metadata.items() if key[:2] != "__"}
+    return {key: value for key, value in metadata.items() if type(key) is not str or key[:2] != "__"}

@@ -54,10 +54,22 @@ class DictState:
         items: A copy of it, with the very same values.
         hashes: Key to the hash of its packed value, where it is known.
         inner: Key to the state of the container it holds, for containers that are compared.
+        edited: Keys whose containers were found changed in place.
         shares: Whether the states in `inner` hold the containers themselves and not copies: while a value is read.
     """
 
-    __slots__ = ("_ids", "_pack", "depth", "hashed", "hashes", "inner", "items", "shares", "windows")
+    __slots__ = (
+        "_ids",
+        "_pack",
+        "depth",
+        "edited",
+        "hashed",
+        "hashes",
+        "inner",
+        "items",
+        "shares",
+        "windows",
+    )
     kind: Final = DICT
 
     def __init__(self, items: dict[Any, Any], pack: Pack, depth: int = 1, shares: bool = False) -> None:
@@ -67,6 +79,7 @@ class DictState:
         self.shares = shares
         self.hashed = False
         self.hashes: dict[Any, int] = {}
+        self.edited: set[Any] = set()
         self.inner: dict[Any, State] = {}
         self._ids: set[int] | None = None
         self.windows = [_DictWindow() for _ in range(WINDOWS)]
@@ -112,6 +125,7 @@ class DictState:
                 return
             assert op.hashes is not None
             op.hashes[key] = content
+            self.edited.add(key)
         op.changed[key] = value
         op.old += 1
 
@@ -192,7 +206,7 @@ class DictState:
         """Keep on comparing what the state before this one compared, and what changed since."""
         for key, value in self.items.items() if _may_hold_large(self.items) else ():
             last = earlier.items.get(key, MISSING)
-            if key in earlier.inner or (last is not MISSING and last is not value):
+            if key in earlier.inner or key in earlier.edited or (last is not MISSING and last is not value):
                 if key in earlier.inner:
                     self.inner[key] = earlier.inner[key]
                 self._follow(key, value)
