@@ -46,5 +46,6 @@ def test_every_name_is_there(name):
 def test_a_command_carries_langchains_mark_of_results():
     from langchain_core.messages.tool import ToolOutputMixin
 
+    assert stepgraph.prebuilt.ToolNode is not None
     assert isinstance(Command(update=1), ToolOutputMixin)
     assert Command(update=1) == Command(update=1)

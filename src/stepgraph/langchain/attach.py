@@ -47,6 +47,12 @@ class LangChainBridge:
 
         observe(self, machine, options)
 
+    def anything_ambient(self) -> bool:
+        """Whether LangChain would by itself tell somebody of what runs now: tracers, collectors, the debug printer."""
+        from stepgraph.langchain.configure import anything_ambient
+
+        return anything_ambient()
+
     def adopt(self, kind: type) -> None:
         """Make a class of ours a `Runnable`."""
         if not issubclass(kind, self.runnable):

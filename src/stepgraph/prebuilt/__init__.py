@@ -9,12 +9,14 @@ The layout of this room:
     tool_call_errors     which failures become messages, and what those say
     tool_call_results    what a tool returned becomes messages and commands
     tool_lanes           several calls at once, each with counters of its own
+    tool_call_events     what the stream of calls shows
     plain_tool           a function as a tool, without LangChain
+    direct_call          a tool of LangChain, called without its callbacks where nobody watches
+    tool_adapter         how a tool of either kind is called
     tool_node            the node
     tool_validator       the node that only checks arguments
     chat_agent_executor  the agent; agent_model, agent_states and agent_nodes are its parts
     interrupt            the shapes of questions to a person about a tool call
-    tool_call_transformer the calls of a run as the v3 stream shows them
 
 Names are loaded when they are first asked for.
 """

@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableSequence
 
 from stepgraph.errors import ErrorCode
 from stepgraph.prebuilt.agent_states import value_of
-from stepgraph.prebuilt.tool_node import run_coroutine
+from stepgraph.prebuilt.tool_adapter import run_coroutine
 from stepgraph.pregel.call import bind_path, is_async_callable
 from stepgraph.pregel.task import current_task
 from stepgraph.values.runtime import Runtime

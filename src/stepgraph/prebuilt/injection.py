@@ -102,33 +102,33 @@ class Wanted:
         states: parameter to the field of the state, None for all of it.
         stores: parameters that want the store.
         runtimes: parameters that want the `ToolRuntime`.
+        names: all of these.
         optional: parameters with a default.
     """
 
-    __slots__ = ("optional", "runtimes", "states", "stores")
+    __slots__ = ("names", "optional", "runtimes", "states", "stores")
 
     def __init__(self) -> None:
         self.states: dict[str, str | None] = {}
         self.stores: set[str] = set()
         self.runtimes: set[str] = set()
+        self.names: set[str] = set()
         self.optional: set[str] = set()
-
-    @property
-    def names(self) -> set[str]:
-        """All parameters that are given something."""
-        return {*self.states, *self.stores, *self.runtimes}
 
     def note(self, name: str, annotation: Any) -> None:
         """Take down what a parameter's annotation asks for."""
         marks = list(_marks(annotation))
         if name == RUNTIME or any(mark is ToolRuntime for mark in marks):
             self.runtimes.add(name)
+            self.names.add(name)
             return
         for mark in marks:
             if isinstance(mark, InjectedState) or mark is InjectedState:
                 self.states[name] = getattr(mark, "field", None)
+                self.names.add(name)
             elif isinstance(mark, InjectedStore) or mark is InjectedStore:
                 self.stores.add(name)
+                self.names.add(name)
 
 
 def wanted_by(tool: Any) -> Wanted:

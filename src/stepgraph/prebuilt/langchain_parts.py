@@ -6,9 +6,7 @@ not, tools are plain functions and messages are role/content dicts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-from stepgraph.values.commands import Command, ToolOutput
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
@@ -49,7 +47,6 @@ __all__ = (
     "InjectedToolArg",
     "Runnable",
     "ToolException",
-    "mark_commands",
     "require_langchain",
 )
 
@@ -62,15 +59,3 @@ def require_langchain(what: str) -> None:
     """
     if not HAS_LANGCHAIN:
         raise ImportError(f'{what} needs LangChain. Install it: pip install "stepgraph[langchain]"')
-
-
-def mark_commands() -> None:
-    """Let LangChain's tools return a `Command` as it is: it must carry LangChain's own mark of such results."""
-    if HAS_LANGCHAIN and ToolOutput in Command.__bases__:
-        from langchain_core.messages.tool import ToolOutputMixin
-
-        bases: tuple[Any, ...] = Command.__bases__
-        Command.__bases__ = tuple(ToolOutputMixin if base is ToolOutput else base for base in bases)
-
-
-mark_commands()

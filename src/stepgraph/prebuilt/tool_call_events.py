@@ -24,7 +24,7 @@ class ToolCallEvents:
 
     __slots__ = ("_call_id", "_parts", "_put")
 
-    def __init__(self, task: Task, call_id: str) -> None:
+    def __init__(self, task: Task, call_id: str | None) -> None:
         machine = task.machine
         assert machine.sink is not None
         self._put = machine.sink.put
@@ -51,7 +51,7 @@ class ToolCallEvents:
         self._show("tool-error", message=str(error))
 
 
-def events_for(task: Task | None, call_id: str) -> ToolCallEvents | None:
+def events_for(task: Task | None, call_id: str | None) -> ToolCallEvents | None:
     """What shows a call of this task, None if nobody wants to see it."""
     sink = None if task is None else task.machine.sink
     if sink is None or MODE not in sink.modes:

@@ -8,8 +8,7 @@ order of calls. Sync and async differ only in how a tool is called and how calls
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextvars import copy_context
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import is_invalid_resume
@@ -18,12 +17,10 @@ from stepgraph.prebuilt.injection import (
     InjectedState,
     InjectedStore,
     ToolRuntime,
-    Wanted,
     inject,
-    wanted_by,
 )
-from stepgraph.prebuilt.langchain_parts import HAS_LANGCHAIN, Runnable
-from stepgraph.prebuilt.plain_tool import PlainTool
+from stepgraph.prebuilt.langchain_parts import Runnable
+from stepgraph.prebuilt.tool_adapter import ToolAdapter, adapt
 from stepgraph.prebuilt.tool_call_errors import (
     INVALID_TOOL_NAME_ERROR_TEMPLATE,
     TOOL_CALL_ERROR_TEMPLATE,
@@ -31,7 +28,6 @@ from stepgraph.prebuilt.tool_call_errors import (
     ErrorPolicy,
     ToolInvocationError,
     default_handler,
-    invocation_error,
 )
 from stepgraph.prebuilt.tool_call_events import TOOL_CALL_WRITER, ToolCallEvents, events_for
 from stepgraph.prebuilt.tool_call_input import CallInput, read_calls, tools_condition
@@ -131,12 +127,10 @@ class ToolNode(Runnable[Any, Any]):
         self._errors = ErrorPolicy(handle_tool_errors)
         self._wrap: Any = wrap_tool_call
         self._awrap: Any = awrap_tool_call
-        self._tools: dict[str, Any] = {}
-        self._wanted: dict[str, Wanted] = {}
-        for given in tools:
-            tool = as_tool(given)
-            self._tools[tool.name] = tool
-            self._wanted[tool.name] = wanted_by(tool)
+        self._adapters: dict[str, ToolAdapter] = {}
+        for adapter in map(adapt, tools):
+            self._adapters[adapter.tool.name] = adapter
+        self._tools: dict[str, BaseTool] = {name: adapter.tool for name, adapter in self._adapters.items()}
 
     @property
     def tools_by_name(self) -> dict[str, BaseTool]:
@@ -164,15 +158,6 @@ class ToolNode(Runnable[Any, Any]):
         """The same on the running event loop; synchronous tools run on threads."""
         batch = _Batch(self, input, config)
         return node_result(await arun_calls(batch.given.calls, batch.arun, batch.limit), batch.given)
-
-
-def as_tool(given: Any) -> Any:
-    """A tool as it is, or a function as a tool."""
-    if not HAS_LANGCHAIN:
-        return given if isinstance(given, PlainTool) else PlainTool(given)
-    from langchain_core.tools import BaseTool, tool
-
-    return given if isinstance(given, (BaseTool, PlainTool)) else tool(given)
 
 
 class _Batch:
@@ -221,7 +206,7 @@ class _Batch:
         try:
             return wrap(request, self.execute)
         except Exception as error:
-            return self._failed(error, call)
+            return self.failed(error, call)
 
     async def arun(self, call: Mapping[str, Any]) -> Any:
         """The same, asynchronously."""
@@ -233,17 +218,17 @@ class _Batch:
             if node._wrap is not None:
                 return node._wrap(request, self.execute)
         except Exception as error:
-            return self._failed(error, call)
+            return self.failed(error, call)
         return await self.aexecute(request)
 
     def execute(self, request: ToolCallRequest) -> Any:
         """Run the tool of a request."""
-        prepared = _Prepared(self, request)
-        if prepared.answer is not None:
-            return prepared.answer
+        prepared = self._prepared(request)
+        if not isinstance(prepared, _Prepared):
+            return prepared
         token = prepared.begin()
         try:
-            return prepared.settle(prepared.call_tool())
+            return prepared.settle(prepared.adapter.run(*prepared.complete()))
         except Exception as error:
             return prepared.fail(error)
         finally:
@@ -251,48 +236,53 @@ class _Batch:
 
     async def aexecute(self, request: ToolCallRequest) -> Any:
         """The same, asynchronously."""
-        prepared = _Prepared(self, request)
-        if prepared.answer is not None:
-            return prepared.answer
+        prepared = self._prepared(request)
+        if not isinstance(prepared, _Prepared):
+            return prepared
         token = prepared.begin()
         try:
-            return prepared.settle(await prepared.acall_tool())
+            return prepared.settle(await prepared.adapter.arun(*prepared.complete()))
         except Exception as error:
             return prepared.fail(error)
         finally:
             TOOL_CALL_WRITER.reset(token)
 
-    def _failed(self, error: Exception, call: Mapping[str, Any]) -> Any:
+    def _prepared(self, request: ToolCallRequest) -> Any:
+        """The call, ready to run; or its answer, if there is no such tool."""
+        tool = request.tool
+        if tool is None:
+            call: Any = request.tool_call
+            known = ", ".join(self._node.tools_by_name)
+            complaint = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(
+                requested_tool=call["name"], available_tools=known
+            )
+            return self.given.answer(complaint, call, failed=True)
+        adapter = self._node._adapters.get(tool.name)
+        return _Prepared(
+            self, request, adapter if adapter is not None and adapter.tool is tool else adapt(tool)
+        )
+
+    def failed(self, error: Exception, call: Mapping[str, Any]) -> Any:
+        """The message about a failure; it is raised again if none is to be made."""
         return self.given.answer(self._node._errors.message(error), call, failed=True)
 
 
 class _Prepared:
-    """A call that is ready to run, or already answered because it cannot run."""
+    """A call that is ready to run."""
 
-    __slots__ = ("_arguments", "_batch", "_call", "_config", "_events", "_injected", "_tool", "answer")
+    __slots__ = ("_arguments", "_batch", "_call", "_config", "_events", "adapter")
 
-    def __init__(self, batch: _Batch, request: ToolCallRequest) -> None:
-        node = batch._node
-        call: Any = request.tool_call
-        tool: Any = request.tool
-        self.answer: Any = None
-        self._batch, self._call, self._tool, self._config = batch, call, tool, request.runtime.config
-        self._events: ToolCallEvents | None = events_for(current_task(), call["id"])
-        if tool is None:
-            known = ", ".join(node.tools_by_name)
-            complaint = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(
-                requested_tool=call["name"], available_tools=known
-            )
-            self.answer = batch.given.answer(complaint, call, failed=True)
-            return
-        wanted = node._wanted.get(tool.name)
-        if wanted is None or node.tools_by_name[tool.name] is not tool:
-            wanted = wanted_by(tool)
-        self._injected = wanted.names
-        if isinstance(call["args"], Mapping):
-            self._arguments = inject(tool.name, wanted, call["args"], request.runtime, node.messages_key)
-        else:
-            self._arguments = call["args"]
+    def __init__(self, batch: _Batch, request: ToolCallRequest, adapter: ToolAdapter) -> None:
+        self._batch = batch
+        self._call: Any = request.tool_call
+        self._config = request.runtime.config
+        self._events: ToolCallEvents | None = events_for(current_task(), self._call["id"])
+        self.adapter = adapter
+        arguments = self._call["args"]
+        if isinstance(arguments, Mapping):
+            key = batch.given.messages_key
+            arguments = inject(adapter.tool.name, adapter.wanted, arguments, request.runtime, key)
+        self._arguments = arguments
 
     def begin(self) -> Any:
         """Show that the tool starts, and let it show parts of its output."""
@@ -301,93 +291,31 @@ class _Prepared:
             return TOOL_CALL_WRITER.set(None)
         shown = self._call["args"]
         if isinstance(shown, Mapping):
-            shown = {key: value for key, value in shown.items() if key not in self._injected}
-        events.started(self._tool.name, shown)
+            injected = self.adapter.wanted.names
+            shown = {key: value for key, value in shown.items() if key not in injected}
+        events.started(self.adapter.tool.name, shown)
         return TOOL_CALL_WRITER.set(events.delta)
 
-    def call_tool(self) -> Any:
-        """Call the tool; a coroutine runs on the run's own loop."""
-        tool = self._tool
-        if isinstance(tool, PlainTool):
-            arguments = self._checked(tool)
-            if tool.is_async:
-                return run_coroutine(lambda: tool.function(**arguments))
-            return tool.function(**arguments)
-        asked = self._asked()
-        if getattr(tool, "coroutine", None) is not None and getattr(tool, "func", None) is None:
-            return run_coroutine(lambda: tool.ainvoke(asked, self._config))
-        return tool.invoke(asked, self._config)
+    def complete(self) -> tuple[dict[str, Any], Any, Any, bool]:
+        """What the adapter is called with.
 
-    async def acall_tool(self) -> Any:
-        """Call the tool from the event loop."""
-        tool = self._tool
-        if isinstance(tool, PlainTool):
-            arguments = self._checked(tool)
-            if tool.is_async:
-                return await tool.function(**arguments)
-            from asyncio import to_thread
-
-            return await to_thread(tool.function, **arguments)
-        return await tool.ainvoke(self._asked(), self._config)
-
-    def _asked(self) -> Any:
+        Raises:
+            ToolInvocationError: The model gave something else than a JSON object.
+        """
         if not isinstance(self._arguments, Mapping):
-            raise self._misfit(ValueError("the arguments are no JSON object"))
-        return {**self._call, "args": self._arguments, "type": "tool_call"}
-
-    def _checked(self, tool: PlainTool) -> dict[str, Any]:
-        """The arguments of a plain tool: the model's are checked, what is injected is taken as it is."""
-        arguments = self._arguments
-        if not isinstance(arguments, Mapping):
-            raise self._misfit(ValueError("the arguments are no JSON object"))
-        given = {key: value for key, value in arguments.items() if key not in self._injected}
-        try:
-            return {**arguments, **tool.check(given)}
-        except ValueError as error:
-            raise self._misfit(error) from error
-
-    def _misfit(self, error: Exception) -> ToolInvocationError:
-        return invocation_error(self._tool.name, error, self._call["args"], self._injected)
+            raise self.adapter.misfit(ValueError("the arguments are no JSON object"), self._call)
+        return self._arguments, self._call, self._config, self._events is not None
 
     def settle(self, result: Any) -> Any:
         """Make a message or command of what the tool returned."""
         if self._events is not None:
             self._events.finished(result)
             self._events = None
-        call = {**self._call, "name": self._tool.name}
+        call = {**self._call, "name": self.adapter.tool.name}
         return checked_result(result, call, self._batch.given)
 
     def fail(self, error: Exception) -> Any:
         """Make a message of what went wrong, or raise it again."""
         if self._events is not None:
-            self._events.failed(error)
-        if _is_misfit(error):
-            misfit = self._misfit(error)
-            misfit.__cause__ = error
-            error = misfit
-        return self._batch._failed(error, self._call)
-
-
-def _is_misfit(error: Exception) -> bool:
-    """Whether LangChain refused the arguments of a call."""
-    if not HAS_LANGCHAIN:
-        return False
-    from pydantic import ValidationError
-
-    return isinstance(error, ValidationError)
-
-
-def run_coroutine(make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    """Run a coroutine from synchronous code: on the loop of the graph's run, or on one of its own."""
-    task = current_task()
-    if task is not None:
-        from stepgraph.pregel.drivers.sync import loop_host
-
-        return loop_host(task.machine).run(make, copy_context())
-    from stepgraph.pregel.drivers.loop_host import LoopHost
-
-    host = LoopHost()
-    try:
-        return host.run(make, copy_context())
-    finally:
-        host.close()
+            self._events.failed(error.source if isinstance(error, ToolInvocationError) else error)
+        return self._batch.failed(error, self._call)
