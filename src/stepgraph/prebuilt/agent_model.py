@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableSequence
 
 from stepgraph.errors import ErrorCode
@@ -210,19 +210,27 @@ def validate_history(messages: Sequence[Any]) -> None:
     Raises:
         ValueError: One is not; providers refuse such a conversation.
     """
-    open_calls: dict[Any, Any] = {}
+    asked: list[Any] = []
+    answered: set[Any] = set()
     for message in messages:
-        if isinstance(message, AIMessage):
-            open_calls.update({call["id"]: call for call in message.tool_calls})
-    if not open_calls:
-        return
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            open_calls.pop(message.tool_call_id, None)
+        kind = type(
+            message
+        )  # Pydantic's isinstance is slow, and this looks at the whole conversation in every turn.
+        if kind is ToolMessage:
+            answered.add(message.tool_call_id)
+        elif kind is AIMessage:
+            asked += message.tool_calls
+        elif kind is HumanMessage or kind is SystemMessage:
+            continue
+        elif isinstance(message, AIMessage):
+            asked += message.tool_calls
+        elif isinstance(message, ToolMessage):
+            answered.add(message.tool_call_id)
+    open_calls = [call for call in asked if call["id"] not in answered]
     if open_calls:
         raise ValueError(
             "Found AIMessages with tool_calls that do not have a corresponding ToolMessage. Here are the first few of those "
-            f"tool calls: {list(open_calls.values())[:3]}.\n\nEvery tool call (LLM requesting to call a tool) in the message "
+            f"tool calls: {open_calls[:3]}.\n\nEvery tool call (LLM requesting to call a tool) in the message "
             "history MUST have a corresponding ToolMessage (result of a tool invocation to return to the LLM) - this is "
             f"required by most LLM providers. [{ErrorCode.INVALID_CHAT_HISTORY.value}]"
         )
