@@ -251,6 +251,34 @@ def test_nested_workflows_repeat_no_call_on_any_level(ways: Ways) -> None:
     assert ran == [6, 5, 100]
 
 
+def test_a_graph_below_a_call_can_be_looked_at_and_edited_while_it_waits(ways: Ways) -> None:
+    class Inner(TypedDict, total=False):
+        word: str
+        answer: str
+
+    def ask(state: Inner) -> Inner:
+        return {"answer": f"{state['word']} {interrupt('?')}"}
+
+    child = StateGraph(Inner).add_node("ask", ask).add_edge(START, "ask").compile()
+
+    @ways.task
+    def run_child(word: str) -> Any:
+        return child.invoke({"word": word})["answer"]
+
+    def flow(word: str) -> Any:
+        return (yield run_child(word))
+
+    graph, thread = ways.entrypoint(flow), ways.thread()
+    ways.invoke(graph, "said", thread)
+    spaces = [found.config["configurable"]["checkpoint_ns"] for found in ways.saver.list(thread)]
+    below = {"configurable": {**thread["configurable"], "checkpoint_ns": next(filter(None, spaces))}}
+    assert graph.get_state(below).values == {"word": "said"}
+    assert graph.get_state(below).next == ("ask",)
+    graph.update_state(below, {"word": "edited"})
+    assert list(asked(ways.invoke(graph, None, thread))) == ["?"]
+    assert ways.invoke(graph, Command(resume="yes"), thread) == "edited yes"
+
+
 def test_a_failed_call_runs_again_and_finished_ones_do_not(ways: Ways) -> None:
     ran: list[str] = []
     broken = [True]

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.plan import NodePlan
 
 _MISSING = object()
 
@@ -27,6 +30,13 @@ def find_subgraphs(action: Any) -> tuple[Any, ...]:
 def names_tasks(action: Any) -> bool:
     """Whether an action's code names functions made by `@task`, so that it may call them."""
     return any(_is_task(value) for value in _named(action, 1))
+
+
+def named_task(action: Any, name: str) -> NodePlan | None:
+    """The plan of the `@task` function of this name that an action's code names; None if it names none."""
+    found = (value.node for value in _named(action, 1) if _is_task(value))
+    node: NodePlan | None = next((node for node in found if node.name == name), None)
+    return node
 
 
 def _is_task(value: Any) -> bool:

@@ -25,12 +25,14 @@ from stepgraph.pregel.restore import (
 )
 from stepgraph.pregel.results import restore_writes
 from stepgraph.pregel.scope import Level, Scope
+from stepgraph.pregel.subgraphs import named_task
 from stepgraph.stream.project import written
 from stepgraph.values.names import ERROR, NS_SEP, NULL_TASK_ID, RETURN
 from stepgraph.values.snapshots import PregelTask, StateSnapshot
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointTuple
+    from stepgraph.pregel.plan import NodePlan
     from stepgraph.pregel.task import Task
 
 
@@ -54,6 +56,7 @@ def graph_at(graph: Any, namespace: str) -> Any:
     """
     found = graph
     node_graphs: Sequence[Any] = ()
+    called: NodePlan | None = None
     parts = without_task_ids(namespace).split(NS_SEP) if namespace else []
     for part, following in zip(parts, [*parts[1:], ""]):
         if (
@@ -63,8 +66,11 @@ def graph_at(graph: Any, namespace: str) -> Any:
         if part.isdigit() and node_graphs:
             found = node_graphs[min(int(part), len(node_graphs) - 1)]
             continue
-        node = found.plan.nodes.get(part)
+        node = found.plan.nodes.get(part) if called is None else called
         node_graphs = node.subgraphs if node is not None else ()
+        called = None if node is None else _called(node, following)
+        if called is not None:  # a task's graphs live below the node that calls it
+            continue
         if not node_graphs:
             raise ValueError(
                 f"Subgraph {namespace} not found: node {part!r} of graph {found.name!r} "
@@ -72,6 +78,13 @@ def graph_at(graph: Any, namespace: str) -> Any:
             )
         found = node_graphs[0]
     return found
+
+
+def _called(node: NodePlan, name: str) -> NodePlan | None:
+    """The task of this name that a node calls, unless a graph that it runs has a node of that name."""
+    if not name or any(name in graph.plan.nodes for graph in node.subgraphs):
+        return None
+    return named_task(node.action, name)
 
 
 def get_state(graph: Any, config: Mapping[str, Any], subgraphs: bool) -> Program[StateSnapshot]:
