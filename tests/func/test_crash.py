@@ -7,6 +7,7 @@ call began again whose result was stored at the cut.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -198,3 +199,27 @@ def test_pausing_and_resuming_repeats_nothing(program: Program, way: Any, durabi
         }
         below_a_question = asking - answered
         assert not below_a_question & kept
+
+
+async def cancelled_after(workflow: Workflow, turns: int) -> None:
+    """Run until the event loop has turned so often, then cancel, and see that nothing is left."""
+    run = asyncio.create_task(workflow.graph.ainvoke(0, THREAD))
+    for _ in range(turns):
+        if run.done():
+            break
+        await asyncio.sleep(0)
+    run.cancel()
+    await asyncio.wait([run])
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144])
+@pytest.mark.parametrize("way", [w for w in WAYS if w[0] == "async"], ids=lambda way: "-".join(way))
+def test_a_run_that_is_cancelled_anywhere_goes_on(way: Any, turns: int) -> None:
+    saver = InMemorySaver()
+    asyncio.run(cancelled_after(Workflow(LONG, Ways(*way, None), saver), turns))
+    kept = stored_calls(saver)
+    again = Workflow(LONG, Ways(*way, None), saver)
+    assert go_on(again, saver, "async") == uncut(LONG, way)
+    assert not kept & again.started.keys()
