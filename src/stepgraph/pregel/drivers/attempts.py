@@ -38,6 +38,9 @@ def attempt_sync(task: Task) -> None:
                 raise
             explain_failure(task, error)
             begin_handling(task, error)
+            recorder = task.machine.recorder
+            if recorder is not None and recorder.waits:
+                recorder.between_steps()
             handle(task)
     else:
         handle(task)

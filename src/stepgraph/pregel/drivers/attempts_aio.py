@@ -37,6 +37,9 @@ async def attempt_async(task: Task) -> None:
                 raise
             explain_failure(task, error)
             begin_handling(task, error)
+            recorder = task.machine.recorder
+            if recorder is not None and recorder.waits:
+                await recorder.abetween_steps()
             await handle(task)
     else:
         await handle(task)
