@@ -6,6 +6,7 @@ calls nothing of LangChain's costs the two events that it causes, and no more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.callbacks.manager import AsyncCallbackManager, CallbackManager
@@ -13,10 +14,15 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
 from stepgraph.langchain.tokens import ModelHandler
 
+new_run_id: Callable[[], Any]
 try:
-    from langchain_core.utils.uuid import uuid7 as new_run_id
+    from langchain_core.utils.uuid import uuid7
+
+    new_run_id = uuid7
 except ImportError:  # pragma: no cover - versions of LangChain that number their runs by chance
-    from uuid import uuid4 as new_run_id
+    from uuid import uuid4
+
+    new_run_id = uuid4
 
 __all__ = ("Handlers", "Record", "new_run_id")
 

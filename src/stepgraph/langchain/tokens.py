@@ -110,7 +110,7 @@ class TokenHandler(ModelHandler):
         """The same for asynchronous models."""
         return output
 
-    def on_llm_new_token(self, token: str, *, chunk: Any = None, run_id: Any, **kwargs: Any) -> None:
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: Any, **kwargs: Any) -> None:
         """A part of the model's answer has come."""
         call = self.calls.get(run_id)
         message = getattr(chunk, "message", None)
@@ -138,7 +138,7 @@ def place_of(metadata: dict[str, Any]) -> Parts | None:
     if not namespace:
         return None
     parts = tuple(namespace.split(NS_SEP))[:-1]
-    path = metadata.get("langgraph_path") or ()
+    path: Any = metadata.get("langgraph_path") or ()
     while len(path) == 4 and path[0] == PUSH and path[3] is True:
         path, parts = path[1], parts[:-1]
     return parts

@@ -123,7 +123,7 @@ def install() -> None:
         if module is not None and not getattr(module.__spec__, "_initializing", False):
             _attach(module)
     if WAITING and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder())
 
 
 ADOPTED: list[type] = []

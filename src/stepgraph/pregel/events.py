@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.pregel.modes import MODES
+from stepgraph.pregel.opening import MODES
 
 if TYPE_CHECKING:
     from stepgraph.stream._mux import StreamMux

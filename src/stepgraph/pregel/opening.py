@@ -282,12 +282,13 @@ def modes_of(stream_mode: str | Sequence[str] | None, default: Any) -> tuple[fro
     chosen = default if stream_mode is None else stream_mode
     single = isinstance(chosen, str)
     modes = frozenset((chosen,) if isinstance(chosen, str) else chosen)
-    unknown = modes - _MODES
+    unknown = modes.difference(MODES)
     if unknown:
         raise ValueError(
-            f"Unknown stream_mode {', '.join(sorted(unknown))}. Choose from {', '.join(sorted(_MODES))}."
+            f"Unknown stream_mode {', '.join(sorted(unknown))}. Choose from {', '.join(sorted(MODES))}."
         )
     return modes, single
 
 
-_MODES = frozenset(("values", "updates", "custom", "messages", "checkpoints", "tasks", "debug", "tools"))
+MODES = ("values", "updates", "custom", "messages", "checkpoints", "tasks", "debug", "tools")
+"""What a stream can show."""

@@ -21,6 +21,7 @@ from stepgraph.pregel.describing import Describing
 from stepgraph.pregel.drivers import sync
 from stepgraph.pregel.drivers.clock import CLOCK
 from stepgraph.pregel.drivers.turns import atake_turn, take_turn
+from stepgraph.pregel.events import Eventful
 from stepgraph.pregel.inspecting import Inspecting
 from stepgraph.pregel.opening import PLAIN, Options, modes_of, open_child, open_run, timestamp
 from stepgraph.pregel.programs.begin import begin_child, begin_root, begin_without_saver
@@ -43,7 +44,7 @@ OutputT = TypeVar("OutputT", default=StateT)
 Config = Mapping[str, Any]
 
 
-class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT, OutputT]):
+class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, ContextT, InputT, OutputT]):
     """A graph that runs: in supersteps, with or without a saver, alone or inside another graph.
 
     Usually made by `StateGraph.compile()`. Made directly it takes nodes that read and write channels; see
@@ -294,6 +295,7 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
             live = SimpleQueue[Any]()
             put = partial(_put_live, buffer.append, live.put)
         options.sink = Sink(modes, put, timestamp)
+        options.sink.message_events = kwargs.get("message_events", False)
         options.subgraphs = subgraphs
         if options.output_channels is None:
             options.output_channels = self._stream_channels()
@@ -410,6 +412,7 @@ class Pregel(Inspecting, Describing, Batching, Generic[StateT, ContextT, InputT,
             live = aio.Live()
             put = partial(_put_awake, buffer.append, live.notify)
         options.sink = Sink(modes, put, timestamp)
+        options.sink.message_events = kwargs.get("message_events", False)
         options.subgraphs = subgraphs
         if options.output_channels is None:
             options.output_channels = self._stream_channels()

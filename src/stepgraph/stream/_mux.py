@@ -106,9 +106,7 @@ class StreamMux:
 
     def child(self, scope: tuple[str, ...]) -> StreamMux:
         """The mux of a nested graph."""
-        child = StreamMux(
-            is_async=self.is_async, factories=self._factories, scope=scope, _assign_seq=False
-        )
+        child = StreamMux(is_async=self.is_async, factories=self._factories, scope=scope, _assign_seq=False)
         child._above = self
         return child
 

@@ -100,14 +100,14 @@ class StreamTransformer(ABC):
         """The same in an asynchronous run."""
         return self.process(event)
 
-    def finalize(self) -> None:
+    def finalize(self) -> None:  # noqa: B027 - what a transformer may leave out
         """The run has ended; channels still take items."""
 
     async def afinalize(self) -> None:
         """The same in an asynchronous run."""
         self.finalize()
 
-    def fail(self, err: BaseException) -> None:
+    def fail(self, err: BaseException) -> None:  # noqa: B027
         """The run has failed."""
 
     async def afail(self, err: BaseException) -> None:
@@ -163,7 +163,7 @@ class StreamTransformer(ABC):
             task, _ = self._scheduled.popitem()
             task.cancel()
 
-    def _on_register(self, mux: Any) -> None:
+    def _on_register(self, mux: Any) -> None:  # noqa: B027
         """The transformer was put into a mux."""
 
 

@@ -230,9 +230,7 @@ class SubgraphTransformer(_TasksLifecycleBase):
 
         assert self._mux is not None
         kind: Any = AsyncSubgraphRunStream if self._mux.is_async else SubgraphRunStream
-        handle = kind(
-            self._mux.child(ns), path=ns, graph_name=graph_name, trigger_call_id=trigger_call_id
-        )
+        handle = kind(self._mux.child(ns), path=ns, graph_name=graph_name, trigger_call_id=trigger_call_id)
         self._handles[ns] = handle
         self._log.push(handle)
 

@@ -73,7 +73,7 @@ class MessagesTransformer(StreamTransformer):
 
         mux = self._mux
         node = metadata.get("langgraph_node")
-        place = {"namespace": self._place, "node": node, "message_id": message_id}
+        place: dict[str, Any] = {"namespace": self._place, "node": node, "message_id": message_id}
         if not mux.is_async:
             stream = ChatModelStream(**place)
             stream.set_request_more(mux.request_more)

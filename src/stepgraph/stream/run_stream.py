@@ -155,7 +155,7 @@ class GraphRunStream(_RunStream):
         Raises:
             KeyError: There is no such projection.
         """
-        buffers = {name: self.extensions[name]._subscribe(False, 1)[0] for name in names}
+        buffers = {name: self.extensions[name]._subscribe(False, 1, repr(name))[0] for name in names}
         while buffers:
             for name, buffer in buffers.items():
                 while buffer:
@@ -343,9 +343,7 @@ class _SubgraphRunStreamMixin:
     status: SubgraphStatus
     error: str | None
 
-    def _describe(
-        self, path: tuple[str, ...], graph_name: str | None, trigger_call_id: str | None
-    ) -> None:
+    def _describe(self, path: tuple[str, ...], graph_name: str | None, trigger_call_id: str | None) -> None:
         self.path, self.graph_name, self.trigger_call_id = path, graph_name, trigger_call_id
         self.status, self.error = "started", None
 

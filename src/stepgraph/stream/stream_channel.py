@@ -84,7 +84,7 @@ class StreamChannel(Generic[T]):
         """The same in an asynchronous run."""
         return tuple(self._aread(buffer) for buffer in self._subscribe(True, n))
 
-    def _subscribe(self, asynchronously: bool, count: int) -> list[deque[T]]:
+    def _subscribe(self, asynchronously: bool, count: int, label: str | None = None) -> list[deque[T]]:
         if self._is_async is None:
             raise TypeError(
                 "StreamChannel has not been bound yet. Register the transformer with a StreamMux first."
@@ -94,7 +94,7 @@ class StreamChannel(Generic[T]):
         if asynchronously and not self._is_async:
             raise TypeError("This StreamChannel is bound to sync mode — use 'for' instead.")
         if self._buffers:
-            name = f" {self.name!r}" if self.name else ""
+            name = f" {label or self.name!r}" if label or self.name else ""
             raise RuntimeError(
                 f"StreamChannel{name} already has a subscriber; use .{'atee' if asynchronously else 'tee'}(n) for fan-out."
             )
