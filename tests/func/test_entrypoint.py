@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 import pytest
 from pydantic import BaseModel
 
+from stepgraph.cache.memory import InMemoryCache
 from stepgraph.channels.ephemeral_value import EphemeralValue
 from stepgraph.channels.last_value import LastValue
 from stepgraph.checkpoint.memory import InMemorySaver
@@ -17,7 +18,7 @@ from stepgraph.graph import END, START, StateGraph
 from stepgraph.pregel import Pregel
 from stepgraph.runtime import Runtime
 from stepgraph.store.memory import InMemoryStore
-from stepgraph.types import Command, RetryPolicy
+from stepgraph.types import CachePolicy, Command, RetryPolicy
 from stepgraph.warnings import LangGraphDeprecatedSinceV05, LangGraphDeprecatedSinceV10
 
 from .conftest import Ways
@@ -278,3 +279,45 @@ def test_its_picture_is_one_node() -> None:
         return given
 
     assert "flow(flow)" in flow.get_graph().draw_mermaid()
+
+
+def test_its_own_result_may_be_reused(ways: Ways) -> None:
+    ran: list[int] = []
+
+    def double(number: int, *, previous: Any = None) -> Any:
+        ran.append(number)
+        return entrypoint.final(value=number * 2, save="saved")
+        yield
+
+    graph = ways.entrypoint(double, cache=InMemoryCache(), cache_policy=CachePolicy())
+    assert ways.invoke(graph, 2, ways.thread()) == 4
+    thread = ways.thread()
+    assert ways.stream(graph, 2, thread) == [{"double": 4, "__metadata__": {"cached": True}}]
+    assert graph.get_state(thread).values == 4
+    assert ran == [2]
+
+
+def test_a_failed_attempt_is_tried_again(ways: Ways) -> None:
+    attempts: list[int] = []
+
+    def flaky(_: int, runtime: Runtime[Any]) -> Any:
+        assert runtime.execution_info is not None
+        attempts.append(runtime.execution_info.node_attempt)
+        if len(attempts) < 3:
+            raise ConnectionError("down")
+        return "up"
+        yield
+
+    policy = RetryPolicy(initial_interval=0.0001, jitter=False)
+    assert ways.invoke(ways.entrypoint(flaky, retry_policy=policy), 1, ways.thread()) == "up"
+    assert attempts == [1, 2, 3]
+
+
+def test_a_schema_class_is_not_made_of_the_input(ways: Ways) -> None:
+    def kind(question: Question) -> Any:
+        return type(question).__name__
+        yield
+
+    graph = ways.entrypoint(kind)
+    assert ways.invoke(graph, {"text": "?"}, ways.thread()) == "dict"
+    assert ways.invoke(graph, Question(text="?"), ways.thread()) == "Question"
