@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.kinds import Scenario
-from benchmarks.scenarios import fans, laws, loops, messages, storage, wide
+from benchmarks.scenarios import executors, fans, laws, loops, messages, storage, wide
 
 ALL: list[Scenario] = [
     *loops.SCENARIOS,
@@ -11,5 +11,6 @@ ALL: list[Scenario] = [
     *wide.SCENARIOS,
     *messages.SCENARIOS,
     *laws.SCENARIOS,
+    *executors.SCENARIOS,
     *storage.SCENARIOS,
 ]
