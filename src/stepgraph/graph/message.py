@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, Unpack
 
 from stepgraph.graph.message_forms import (
     FORMATS,
@@ -148,8 +148,14 @@ def _given(value: Any, side: str) -> Any:
     return value
 
 
+class _Options(TypedDict, total=False):
+    """What `add_messages` takes beside the messages."""
+
+    format: str | None
+
+
 def add_messages(
-    left: Messages | None = None, right: Messages | None = None, *, format: str | None = None
+    left: Messages | None = None, right: Messages | None = None, **kwargs: Unpack[_Options]
 ) -> Any:
     """Merge two lists of messages: append, replace by id, remove.
 
@@ -164,7 +170,7 @@ def add_messages(
     Args:
         left: The messages so far: a list, or one message.
         right: What is added: a list, or one message.
-        format: `"langchain-openai"`: contents are brought into the form of OpenAI's interface (needs LangChain).
+        kwargs: `format`. `"langchain-openai"`: contents are brought into the form of OpenAI's interface (needs LangChain).
             `"plain"`: dicts stay dicts even where LangChain is loaded. Without it, dicts become LangChain's messages where
             LangChain is loaded.
 
@@ -173,11 +179,12 @@ def add_messages(
 
     Raises:
         ValueError: Only one of `left` and `right` is given, a message to remove is not there, or the format is unknown.
-        TypeError: Something given is no message.
+        TypeError: Something given is no message, or there is no such option.
 
     Example:
         >>> left = [{"role": "user", "content": "Hi", "id": "1"}]
-        >>> add_messages(left, [{"role": "assistant", "content": "Hello!", "id": "2"}, {"role": "remove", "id": "1"}])
+        >>> right = [{"role": "assistant", "content": "Hello!", "id": "2"}, {"role": "remove", "id": "1"}]
+        >>> add_messages(left, right, format="plain")
         [{'role': 'assistant', 'content': 'Hello!', 'id': '2'}]
 
         As a reducer:
@@ -186,11 +193,14 @@ def add_messages(
         ...     messages: Annotated[list, add_messages]
         ...     log: Annotated[list, add_messages(format="plain")]
     """
+    form = kwargs.pop("format", None)
+    if kwargs:
+        raise TypeError(f"add_messages() got an unexpected keyword argument {next(iter(kwargs))!r}")
     if left is None and right is None:
-        return _reducer(format)
-    if format not in FORMATS:
-        raise _unknown_format(format)
-    return _fold(left, (right,), {}, format)
+        return _reducer(form)
+    if form not in FORMATS:
+        raise _unknown_format(form)
+    return _fold(left, (right,), {}, form)
 
 
 def _add_messages_fold(

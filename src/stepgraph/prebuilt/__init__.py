@@ -16,6 +16,7 @@ The layout of this room:
     tool_node            the node
     tool_validator       the node that only checks arguments
     chat_agent_executor  the agent; agent_model, agent_states and agent_nodes are its parts
+    tool_call_transformer the calls of a run as the v3 stream shows them
     interrupt            the shapes of questions to a person about a tool call
 
 Names are loaded when they are first asked for.
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stepgraph.prebuilt.chat_agent_executor import create_react_agent
+    from stepgraph.prebuilt.tool_call_transformer import ToolCallTransformer
     from stepgraph.prebuilt.tool_node import (
         InjectedState,
         InjectedStore,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = (
     "InjectedState",
     "InjectedStore",
+    "ToolCallTransformer",
     "ToolNode",
     "ToolRuntime",
     "ValidationNode",
@@ -49,6 +52,7 @@ __all__ = (
 _HOMES = {
     "create_react_agent": "chat_agent_executor",
     "ValidationNode": "tool_validator",
+    "ToolCallTransformer": "tool_call_transformer",
     "InjectedState": "tool_node",
     "InjectedStore": "tool_node",
     "ToolNode": "tool_node",

@@ -119,20 +119,20 @@ class AfterModel:
     def __init__(self, each: bool, hooked: bool, entry: str, end: str) -> None:
         self._each = each
         self._hooked = hooked
-        self._entry = entry
-        self._end = end
+        self.entry = entry
+        self.end = end
 
     def __call__(self, state: Any) -> str | list[Send]:
         messages = value_of(state, "messages")
         if not self._hooked:
             calls = getattr(messages[-1], "tool_calls", None)
             if not calls:
-                return self._end
+                return self.end
             return self._sends(calls) if self._each else TOOLS
         pending = pending_calls(messages)
         if pending:
             return self._sends(pending)
-        return self._entry if isinstance(messages[-1], ToolMessage) else self._end
+        return self.entry if isinstance(messages[-1], ToolMessage) else self.end
 
     def _sends(self, calls: Sequence[Any]) -> list[Send]:
         """The state is not sent along: the tools' node reads the graph's, so that nothing of it is stored twice."""

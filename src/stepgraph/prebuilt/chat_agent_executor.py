@@ -63,6 +63,8 @@ StateSchema = TypeVar("StateSchema", bound=Any)
 StateSchemaType: TypeAlias = type[StateSchema]
 StructuredResponseSchema: TypeAlias = dict[str, Any] | type[Any]
 
+Graph: TypeAlias = StateGraph[Any, Any, Any, Any]
+
 _should_bind_tools = should_bind_tools
 
 
@@ -126,29 +128,12 @@ def create_react_agent(
     schema = checked_schema(state_schema, response_format is not None)
     tool_node, known = _tools_of(tools)
     choice = ModelChoice(model, known)
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema, context_schema=context_schema)
+    graph: Graph = StateGraph(schema, context_schema=context_schema)
     agent = CallModel(choice, Prompt(prompt), name, hooked=pre_model_hook is not None)
-    agent_input = with_model_input(schema) if pre_model_hook is not None else schema
-    graph.add_node(AGENT, agent, input_schema=agent_input)
-    entry = _add_entry(graph, pre_model_hook)
-    last = END
-    if response_format is not None:
-        last = STRUCTURED
-        graph.add_node(STRUCTURED, StructuredAnswer(choice, response_format), input_schema=schema)
-        graph.add_edge(STRUCTURED, END)
-    source = AGENT
-    if post_model_hook is not None:
-        source = AFTER_MODEL
-        graph.add_node(AFTER_MODEL, post_model_hook)
-        graph.add_edge(AGENT, AFTER_MODEL)
-    if not tool_node.tools_by_name:
-        graph.add_edge(source, last)
-    else:
-        hooked = post_model_hook is not None
-        ends = [entry, TOOLS, last] if hooked else [TOOLS, last]
-        graph.add_node(TOOLS, tool_node, input_schema=schema)
-        graph.add_conditional_edges(source, AfterModel(version == "v2", hooked, entry, last), ends)
-        _add_way_back(graph, tool_node, entry)
+    entry = _add_model(graph, schema, agent, pre_model_hook)
+    last = _add_last_answer(graph, schema, choice, response_format)
+    path = AfterModel(version == "v2", post_model_hook is not None, entry, last)
+    _add_tools(graph, schema, tool_node, path, post_model_hook)
     return graph.compile(
         checkpointer=checkpointer,
         store=store,
@@ -182,23 +167,47 @@ def _tools_of(tools: Any) -> tuple[ToolNode, list[Any]]:
     return node, [*node.tools_by_name.values(), *run_by_provider]
 
 
-def _add_entry(graph: StateGraph[Any, Any, Any, Any], pre_model_hook: Any) -> str:
-    """Where every round begins."""
+def _add_model(graph: Graph, schema: Any, agent: CallModel, pre_model_hook: Any) -> str:
+    """The model, and the hook before it; answers where every round begins."""
     if pre_model_hook is None:
+        graph.add_node(AGENT, agent, input_schema=schema)
         graph.add_edge(START, AGENT)
         return AGENT
+    graph.add_node(AGENT, agent, input_schema=with_model_input(schema))
     graph.add_node(BEFORE_MODEL, pre_model_hook)
-    graph.add_edge(BEFORE_MODEL, AGENT)
     graph.add_edge(START, BEFORE_MODEL)
+    graph.add_edge(BEFORE_MODEL, AGENT)
     return BEFORE_MODEL
 
 
-def _add_way_back(graph: StateGraph[Any, Any, Any, Any], tool_node: ToolNode, entry: str) -> None:
-    """From the tools to the next round, or to the end where a tool's result is the answer."""
+def _add_last_answer(graph: Graph, schema: Any, choice: ModelChoice, response_format: Any) -> str:
+    """The answer in a given shape; answers where the agent goes when nothing is left to do."""
+    if response_format is None:
+        return END
+    graph.add_node(STRUCTURED, StructuredAnswer(choice, response_format), input_schema=schema)
+    graph.add_edge(STRUCTURED, END)
+    return STRUCTURED
+
+
+def _add_tools(
+    graph: Graph, schema: Any, tool_node: ToolNode, path: AfterModel, post_model_hook: Any
+) -> None:
+    """The hook after the model, the tools, and the ways there and back."""
+    source = AGENT
+    if post_model_hook is not None:
+        source = AFTER_MODEL
+        graph.add_node(AFTER_MODEL, post_model_hook)
+        graph.add_edge(AGENT, AFTER_MODEL)
+    if not tool_node.tools_by_name:
+        graph.add_edge(source, path.end)
+        return
+    graph.add_node(TOOLS, tool_node, input_schema=schema)
+    ends = [TOOLS, path.end] if post_model_hook is None else [path.entry, TOOLS, path.end]
+    graph.add_conditional_edges(source, path, ends)
     direct = frozenset(
         name for name, tool in tool_node.tools_by_name.items() if getattr(tool, "return_direct", False)
     )
     if direct:
-        graph.add_conditional_edges(TOOLS, AfterTools(direct, entry), [entry, END])
+        graph.add_conditional_edges(TOOLS, AfterTools(direct, path.entry), [path.entry, END])
     else:
-        graph.add_edge(TOOLS, entry)
+        graph.add_edge(TOOLS, path.entry)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, Unpack
 
 from stepgraph.prebuilt.injection import ToolRuntime
 from stepgraph.values.commands import Command
@@ -19,6 +19,14 @@ else:
     ToolMessage = ToolCall = BaseTool = Any
 
 WITH_CONTEXT: Literal["tool_call_with_context"] = "tool_call_with_context"
+
+
+class _Overrides(TypedDict, total=False):
+    """What `ToolCallRequest.override` takes."""
+
+    tool_call: ToolCall
+    tool: BaseTool | None
+    state: Any
 
 
 @dataclass
@@ -37,7 +45,7 @@ class ToolCallRequest:
     state: Any
     runtime: ToolRuntime[Any, Any]
 
-    def override(self, **overrides: Any) -> ToolCallRequest:
+    def override(self, **overrides: Unpack[_Overrides]) -> ToolCallRequest:
         """A copy with another `tool_call`, `tool` or `state`; this request stays as it is.
 
         Raises:
@@ -48,9 +56,10 @@ class ToolCallRequest:
             >>> request.override(state={"x": 1}).state, request.state
             ({'x': 1}, {})
         """
-        if "state" in overrides and "runtime" not in overrides and self.runtime is not None:
-            overrides["runtime"] = replace(self.runtime, state=overrides["state"])
-        return replace(self, **overrides)
+        changes: dict[str, Any] = {**overrides}
+        if "state" in changes and self.runtime is not None:
+            changes.setdefault("runtime", replace(self.runtime, state=changes["state"]))
+        return replace(self, **changes)
 
 
 class ToolCallWithContext(TypedDict):
