@@ -52,14 +52,14 @@ def _tell(machine: Machine, told: Told | None) -> None:
     """Dispatch an event where code may block."""
     if told is None:
         return
-    handlers = told.handlers
-    host = machine.scope.root.loop_host
-    if not handlers.awaited or host is None:
-        handle_event(handlers.chains, told.event, "ignore_chain", *told.arguments, **told.named)
+    hearers = told.handlers.hearing[told.event]
+    host = machine.scope.root.loop_host if hearers.awaited else None
+    if host is None:
+        handle_event(hearers.all, told.event, "ignore_chain", *told.arguments, **told.named)
         return
-    handle_event(handlers.plain, told.event, "ignore_chain", *told.arguments, **told.named)
+    handle_event(hearers.plain, told.event, "ignore_chain", *told.arguments, **told.named)
     host.run(
-        lambda: ahandle_event(handlers.awaited, told.event, "ignore_chain", *told.arguments, **told.named),
+        lambda: ahandle_event(hearers.awaited, told.event, "ignore_chain", *told.arguments, **told.named),
         copy_context(),
     )
 
@@ -67,7 +67,9 @@ def _tell(machine: Machine, told: Told | None) -> None:
 async def _atell(told: Told | None) -> None:
     """Dispatch an event on the event loop."""
     if told is not None:
-        await ahandle_event(told.handlers.chains, told.event, "ignore_chain", *told.arguments, **told.named)
+        hearers = told.handlers.hearing[told.event].all
+        if hearers:
+            await ahandle_event(hearers, told.event, "ignore_chain", *told.arguments, **told.named)
 
 
 class CallbackObserver(Observer):

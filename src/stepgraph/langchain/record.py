@@ -7,8 +7,10 @@ calls nothing of LangChain's costs the two events that it causes, and no more.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from typing import Any
 
+from langchain_core.callbacks.base import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.callbacks.manager import AsyncCallbackManager, CallbackManager
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
@@ -27,42 +29,59 @@ except ImportError:  # pragma: no cover - versions of LangChain that number thei
 __all__ = ("Handlers", "Record", "new_run_id")
 
 
-class Handlers:
-    """The handlers of one run of a graph, sorted by how they must be called; all tasks of the run share them.
+class Hearers:
+    """The handlers that do something on one event: `awaited` by coroutine functions, `plain` by others."""
 
-    `own` hear of this run, `inherited` of everything below it too. Of those that hear of chains at all, `plain` may be
-    called from anywhere, `awaited` are coroutine functions. `tap` collects what nodes produce, for `astream_events`.
+    __slots__ = ("all", "awaited", "plain")
+
+    def __init__(self, handlers: list[Any], event: str) -> None:
+        self.all = [handler for handler in handlers if _does_something(handler, event)]
+        self.awaited = [handler for handler in self.all if iscoroutinefunction(getattr(handler, event))]
+        self.plain = [handler for handler in self.all if handler not in self.awaited]
+
+
+class Handlers:
+    """The handlers of one run of a graph, sorted by what they do; all tasks of the run share them.
+
+    `own` hear of this run, `inherited` of everything below it too. `hearing` says who does something on which event of a
+    chain; `chains` whether anybody does. `tap` collects what nodes produce, for `astream_events`.
     """
 
-    __slots__ = ("awaited", "chains", "inherited", "own", "plain", "tap", "tracers")
+    __slots__ = ("_below", "chains", "hearing", "inherited", "own", "tap", "tracers")
 
     def __init__(self, own: list[Any], inherited: list[Any]) -> None:
         self.own = own
         self.inherited = inherited
-        self.chains = [handler for handler in own if not handler.ignore_chain]
-        self.awaited = [handler for handler in self.chains if _is_awaited(handler)]
-        self.plain = [handler for handler in self.chains if handler not in self.awaited]
-        self.tracers = [handler for handler in self.chains if _is_tracer(handler)]
+        chains = [handler for handler in own if not handler.ignore_chain]
+        self.hearing = {event: Hearers(chains, event) for event in _CHAIN_EVENTS}
+        self.tracers = [handler for handler in chains if _is_tracer(handler)]
         self.tap = next(
-            (h for h in own if isinstance(h, _StreamingCallbackHandler) and not _is_ours(h)), None
+            (h for h in own if isinstance(h, _StreamingCallbackHandler) and not isinstance(h, ModelHandler)),
+            None,
         )
+        self.chains = self.tap is not None or any(hearers.all for hearers in self.hearing.values())
+        self._below: Handlers | None = self if own == inherited else None
 
     def below(self) -> Handlers:
         """The handlers of the runs inside this one."""
-        return self if self.own == self.inherited else Handlers(self.inherited, self.inherited)
-
-
-def _is_ours(handler: Any) -> bool:
-    return isinstance(handler, ModelHandler)
-
-
-def _is_awaited(handler: Any) -> bool:
-    from inspect import iscoroutinefunction
-
-    return any(iscoroutinefunction(getattr(handler, name, None)) for name in _CHAIN_EVENTS)
+        if self._below is None:
+            self._below = Handlers(self.inherited, self.inherited)
+        return self._below
 
 
 _CHAIN_EVENTS = ("on_chain_start", "on_chain_end", "on_chain_error")
+_NOTHING = {
+    event: (getattr(BaseCallbackHandler, event), getattr(AsyncCallbackHandler, event))
+    for event in _CHAIN_EVENTS
+}
+
+
+def _does_something(handler: Any, event: str) -> bool:
+    """Whether a handler overrides what LangChain's base classes do on an event: nothing."""
+    return (
+        event in getattr(handler, "__dict__", ())
+        or getattr(type(handler), event, None) not in _NOTHING[event]
+    )
 
 
 def _is_tracer(handler: Any) -> bool:

@@ -5,6 +5,7 @@ Rules of this file: it decides nothing. A change of what an attempt does is made
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import ParentCommand
@@ -17,6 +18,7 @@ from stepgraph.pregel.task import CURRENT
 if TYPE_CHECKING:
     from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.observing import Observer
+    from stepgraph.pregel.plan import BranchPlan
     from stepgraph.pregel.task import Task
 
 
@@ -59,15 +61,19 @@ def execute_observed(task: Task, observer: Observer) -> None:
 
 def _follow_branches(task: Task, observer: Observer) -> None:
     for number, branch in enumerate(task.node.branches):
-        state = branch_input(task, branch)
-        observer.branch_begins(task, branch, number, state)
-        try:
-            answer = branch.path(state, task)  # type: ignore[misc]
-        except BaseException as error:
-            observer.branch_fails(task, error)
-            raise
-        observer.branch_ends(task, answer)
-        follow(task, branch, answer)
+        follow(task, branch, _ask(branch_input(task, branch), task, branch, number, observer))
+
+
+def _ask(state: Any, task: Task, branch: BranchPlan, number: int, observer: Observer) -> Any:
+    """Call a synchronous path function, here or on a worker thread."""
+    observer.branch_begins(task, branch, number, state)
+    try:
+        answer = branch.path(state, task)  # type: ignore[misc]
+    except BaseException as error:
+        observer.branch_fails(task, error)
+        raise
+    observer.branch_ends(task, answer)
+    return answer
 
 
 def observed_outcome(machine: Machine) -> Any:
@@ -134,16 +140,24 @@ async def aexecute_observed(task: Task, observer: Observer, off_loop: OffLoop | 
 async def _afollow_branches(task: Task, observer: Observer, off_loop: OffLoop | None) -> None:
     for number, branch in enumerate(task.node.branches):
         state = branch_input(task, branch)
-        await observer.abranch_begins(task, branch, number, state)
-        try:
-            if branch.apath is not None:
-                answer: Any = await branch.apath(state, task)
-            elif off_loop is None:
-                answer = branch.path(state, task)  # type: ignore[misc]
-            else:
-                answer = await off_loop(task, branch.path, state)  # type: ignore[arg-type]
-        except BaseException as error:
-            await observer.abranch_fails(task, error)
-            raise
-        await observer.abranch_ends(task, answer)
+        if branch.apath is None and off_loop is not None:
+            ask = partial(_ask, branch=branch, number=number, observer=observer)
+            answer: Any = await off_loop(task, ask, state)
+        else:
+            answer = await _aask(state, task, branch, number, observer)
         follow(task, branch, answer)
+
+
+async def _aask(state: Any, task: Task, branch: BranchPlan, number: int, observer: Observer) -> Any:
+    """Call a path function on the event loop."""
+    await observer.abranch_begins(task, branch, number, state)
+    try:
+        if branch.apath is not None:
+            answer = await branch.apath(state, task)
+        else:
+            answer = branch.path(state, task)  # type: ignore[misc]
+    except BaseException as error:
+        await observer.abranch_fails(task, error)
+        raise
+    await observer.abranch_ends(task, answer)
+    return answer
