@@ -130,6 +130,15 @@ def test_the_agents_name_is_on_its_messages_and_its_graph():
     assert (agent.name, agent.invoke(HI)["messages"][-1].name) == ("expert", "expert")
 
 
+def test_its_paths_have_the_names_that_traces_know():
+    def names(**options):
+        agent = create_react_agent(ScriptedModel(), [final], **options)
+        return [name for branches in agent.builder.branches.values() for name in branches]
+
+    assert names() == ["should_continue", "route_tool_responses"]
+    assert names(post_model_hook=lambda state: None) == ["post_model_hook_router", "route_tool_responses"]
+
+
 # Models.
 
 

@@ -117,6 +117,7 @@ class AfterModel:
     """
 
     def __init__(self, each: bool, hooked: bool, entry: str, end: str) -> None:
+        self.__name__ = "post_model_hook_router" if hooked else "should_continue"
         self._each = each
         self._hooked = hooked
         self.entry = entry
@@ -147,6 +148,8 @@ class AfterTools:
         direct: The tools whose result is the agent's answer.
         entry: Where a round begins.
     """
+
+    __name__ = "route_tool_responses"
 
     def __init__(self, direct: frozenset[str], entry: str) -> None:
         self._direct = direct
