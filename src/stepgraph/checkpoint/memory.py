@@ -1,12 +1,14 @@
 """A saver that keeps everything in this process's memory, in bytes: nothing outlives the process, nothing is shared.
 
-Rules: stores at once and never waits, so the async methods do the work themselves.
+Rules: stores at once and never waits, so the async methods do the work themselves. The lock of a history is taken before
+that of its lane, always.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError
@@ -33,9 +35,8 @@ from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from datetime import datetime, timedelta
+    from types import TracebackType
 
     from stepgraph.checkpoint.changes import StepChanges
     from stepgraph.checkpoint.serde.base import SerializerProtocol
@@ -103,8 +104,11 @@ class InMemorySaver(StepSaver):
 
     def stored_bytes(self) -> int:
         """How many bytes are stored, ids included."""
-        with self._encoding:
-            return sum(history.stored_bytes() for history in self._histories.values())
+        total = 0
+        for history in list_(self._histories.values()):
+            with history.lock:
+                total += history.stored_bytes()
+        return total
 
     # ---- writing
 
@@ -123,19 +127,45 @@ class InMemorySaver(StepSaver):
             NotStorableError: A value cannot be stored.
         """
         key = key_of(config)
-        with self._encoding:
-            history = self._history(key)
+        history = self._history(key)
+        lane = self._lanes.get(key) or self._lane(key)
+        with history.lock:
             if changes.expected_head is not MISSING and changes.expected_head != history.newest:
-                self._check_head(key, changes.expected_head, changes.run_id, changes.parent_id)
-            history.add(self._encode_row(key, config, changes, metadata)[1])
+                self._refuse(key, history, history.newest, changes.run_id, changes.parent_id)
+            history.add(self._encode_row(lane, config, changes, metadata))
+
+    def put(
+        self,
+        config: Mapping[str, Any],
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> dict[str, Any]:
+        """Store a complete checkpoint; what did not change since its parent is not stored again."""
+        with self._history(key_of(config)).lock:
+            return super().put(config, checkpoint, metadata, new_versions)
+
+    def encode_step(
+        self, config: Mapping[str, Any], changes: StepChanges, metadata: Mapping[str, Any]
+    ) -> EncodedStep:
+        """Turn one superstep's changes into bytes; see `StepSaver.encode_step`."""
+        with self._history(key_of(config)).lock:
+            return super().encode_step(config, changes, metadata)
+
+    def encode_writes(
+        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> EncodedWrites:
+        """Turn a task's writes into bytes; see `StepSaver.encode_writes`."""
+        with self._history(key_of(config)).lock:
+            return super().encode_writes(config, writes, task_id, task_path)
 
     def put_writes(
         self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote against a checkpoint, before a later checkpoint folds it."""
-        encoded = self.encode_writes(config, writes, task_id, task_path)
-        with self._encoding:
-            history = self._history(encoded.key)
+        history = self._history(key_of(config))
+        with history.lock:
+            encoded = self.encode_writes(config, writes, task_id, task_path)
             for row in encoded.rows:
                 history.add_writes(encoded.checkpoint_id, row)
 
@@ -154,43 +184,41 @@ class InMemorySaver(StepSaver):
 
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
         """Store a batch: all of it or nothing."""
-        with self._encoding:
-            heads: dict[Key, str] = {}
+        histories = {item.key: self._history(item.key) for item in batch}
+        with ExitStack() as stack:
+            for _, history in sorted(histories.items()):
+                stack.enter_context(history.lock)
+            self._check_batch(batch, histories)
             for item in batch:
                 if isinstance(item, EncodedStep):
-                    try:
-                        if item.expected_head is not MISSING:
-                            _, parent, run_id, *_ = item.row
-                            newest = heads.get(item.key, MISSING)
-                            self._check_head(item.key, item.expected_head, run_id, parent, newest)
-                    except ThreadBusyError:
-                        for other in batch:
-                            self._lanes.break_off(other.lane)
-                        raise
-                    heads[item.key] = item.row[0]
-            for item in batch:
-                if isinstance(item, EncodedStep):
-                    self._history(item.key).add(item.row)
+                    histories[item.key].add(item.row)
                 elif isinstance(item, EncodedWrites):
                     for writes in item.rows:
-                        self._history(item.key).add_writes(item.checkpoint_id, writes)
+                        histories[item.key].add_writes(item.checkpoint_id, writes)
+
+    def _check_batch(self, batch: Sequence[Encoded], histories: Mapping[Key, MemoryHistory]) -> None:
+        """Refuse a batch of which a step expects another head than it will find."""
+        heads = {key: history.newest for key, history in histories.items()}
+        for item in batch:
+            if not isinstance(item, EncodedStep):
+                continue
+            checkpoint_id, parent, run_id, *_ = item.row
+            newest = heads[item.key]
+            if item.expected_head is not MISSING and item.expected_head != newest:
+                for other in batch:
+                    self._lanes.break_off(other.lane)
+                self._refuse(item.key, histories[item.key], newest, run_id, parent)
+            heads[item.key] = checkpoint_id if newest is None else max(newest, checkpoint_id)
 
     def _history(self, key: Key) -> MemoryHistory:
         history = self._histories.get(key)
-        if history is None:
-            history = self._histories[key] = MemoryHistory()
-        return history
+        return self._histories.setdefault(key, MemoryHistory()) if history is None else history
 
-    def _check_head(
-        self, key: Key, expected: Any, run_id: str | None, parent: str | None, newest: Any = MISSING
-    ) -> None:
-        history = self._histories.get(key)
-        if newest is MISSING:
-            newest = history.newest if history else None
-        if newest == expected:
-            return
-        other = history.rows.get(newest) if history and newest else None
-        last = history.rows.get(parent) if history and parent else None
+    def _refuse(
+        self, key: Key, history: MemoryHistory, newest: str | None, run_id: str | None, parent: str | None
+    ) -> NoReturn:
+        other = history.rows.get(newest or "")
+        last = history.rows.get(parent or "")
         raise ThreadBusyError(
             key[0],
             key[1],
@@ -203,16 +231,18 @@ class InMemorySaver(StepSaver):
         history = self._histories.get(key)
         if history is None or checkpoint_id not in history.rows:
             return False
-        self._lanes.forget(key)
-        plan = run_program(history, plan_drop(key, (checkpoint_id,), self._codec, replaced=True))
-        history.apply(plan, replaced=True)
+        with history.lock:
+            self._lanes.forget(key)
+            plan = run_program(history, plan_drop(key, (checkpoint_id,), self._codec, replaced=True))
+            history.apply(plan, replaced=True)
         return True
 
-    def _recall(self, key: Key, checkpoint_id: str) -> None:
-        history = self._histories.get(key)
-        frame = run_program(history, load_frame(key, checkpoint_id, self._codec)) if history else None
+    def _recall(self, lane: Lane, checkpoint_id: str) -> None:
+        history = self._history(lane.key)
+        with history.lock:
+            frame = run_program(history, load_frame(lane.key, checkpoint_id, self._codec))
         if frame is not None:
-            self._lane(key).remember_frame(checkpoint_id, frame)
+            lane.remember_frame(checkpoint_id, frame)
 
     # ---- reading
 
@@ -224,16 +254,17 @@ class InMemorySaver(StepSaver):
         """
         key = key_of(config)
         checkpoint_id = config["configurable"].get("checkpoint_id") or None
-        with self._encoding:
-            history = self._histories.get(key)
-            if history is None:
-                return None
+        history = self._histories.get(key)
+        if history is None:
+            return None
+        with history.lock:
             found = run_program(history, load(key, checkpoint_id, self._codec))
             if found is None:
                 return None
             result = to_tuple(key, found, self._metadata(found.row.metadata))
             lane = self._lane(key)
-            lane.seed(found.row.id, found.frame, found.known)
+            with lane.lock:
+                lane.seed(found.row.id, found.frame, found.known)
             self._lanes.weigh(lane)
         return result
 
@@ -256,8 +287,7 @@ class InMemorySaver(StepSaver):
         for checkpoint_id, key in self._candidates(where, end):
             if left is not None and left <= 0:
                 break
-            with self._encoding:
-                row = self._history(key).rows.get(checkpoint_id)
+            row = self._history(key).rows.get(checkpoint_id)
             metadata = None if row is None else self._metadata(row[3])
             if metadata is None or not matches(metadata, filter):
                 continue
@@ -271,14 +301,13 @@ class InMemorySaver(StepSaver):
     def _candidates(self, where: Mapping[str, Any], end: str | None) -> list_[tuple[str, Key]]:
         thread = str(where["thread_id"]) if "thread_id" in where else None
         namespace, only = where.get("checkpoint_ns"), where.get("checkpoint_id")
-        with self._encoding:
-            found = [
-                (checkpoint_id, key)
-                for key, history in self._histories.items()
-                if thread in (None, key[0]) and namespace in (None, key[1])
-                for checkpoint_id in history.rows
-                if only in (None, checkpoint_id) and (end is None or checkpoint_id < end)
-            ]
+        found = [
+            (checkpoint_id, key)
+            for key, history in list_(self._histories.items())
+            if thread in (None, key[0]) and namespace in (None, key[1])
+            for checkpoint_id in list_(history.rows)
+            if only in (None, checkpoint_id) and (end is None or checkpoint_id < end)
+        ]
         found.sort(reverse=True)
         return found
 
@@ -288,8 +317,9 @@ class InMemorySaver(StepSaver):
             by_key.setdefault(key, []).append(checkpoint_id)
         loaded: dict[tuple[Key, str], Loaded] = {}
         for key, ids in by_key.items():
-            with self._encoding:
-                results = run_program(self._history(key), load_many(key, ids, self._codec))
+            history = self._history(key)
+            with history.lock:
+                results = run_program(history, load_many(key, ids, self._codec))
             for result in results:
                 if isinstance(result, CorruptCheckpointError):
                     warn_unreadable(result)
@@ -305,10 +335,9 @@ class InMemorySaver(StepSaver):
     def delete_thread(self, thread_id: str) -> None:
         """Delete all that a thread stored, at every level."""
         thread_id = str(thread_id)
-        with self._encoding:
-            self._lanes.forget_thread(thread_id)
-            for key in [key for key in self._histories if key[0] == thread_id]:
-                del self._histories[key]
+        for key in [key for key in list_(self._histories) if key[0] == thread_id]:
+            self._histories.pop(key, None)
+        self._lanes.forget_thread(thread_id)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another one, which must have none.
@@ -317,13 +346,15 @@ class InMemorySaver(StepSaver):
             ValueError: The target has checkpoints.
         """
         source, target = str(source_thread_id), str(target_thread_id)
-        with self._encoding:
-            if any(key[0] == target and history.rows for key, history in self._histories.items()):
-                raise ValueError(
-                    f"Thread {target!r} has checkpoints. Copy to a new thread id, or delete it first."
-                )
-            for key in [key for key in self._histories if key[0] == source]:
-                self._histories[target, key[1]] = self._histories[key].copy()
+        histories = list_(self._histories.items())
+        if any(key[0] == target and history.rows for key, history in histories):
+            raise ValueError(
+                f"Thread {target!r} has checkpoints. Copy to a new thread id, or delete it first."
+            )
+        for key, history in histories:
+            if key[0] == source:
+                with history.lock:
+                    self._histories[target, key[1]] = history.copy()
 
     def prune(
         self,
@@ -346,18 +377,17 @@ class InMemorySaver(StepSaver):
         """
         before = cutoff_of(strategy, older_than)
         threads = {str(thread_id) for thread_id in thread_ids}
-        with self._encoding:
-            for key, history in list_(self._histories.items()):
-                if key[0] not in threads or (namespaces is not None and key[1] not in namespaces):
-                    continue
-                ids = [(i, Record(history.rows[i][4]).made_at(i)) for i in history.newest_first()]
-                self._drop(key, history, doomed_of(ids, strategy, before))
+        for key, history in list_(self._histories.items()):
+            if key[0] in threads and (namespaces is None or key[1] in namespaces):
+                with history.lock:
+                    ids = [(i, Record(history.rows[i][4]).made_at(i)) for i in history.newest_first()]
+                    self._drop(key, history, doomed_of(ids, strategy, before))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints and pending writes that these runs stored. Those of other runs stay readable."""
         runs = {str(run_id) for run_id in run_ids}
-        with self._encoding:
-            for key, history in list_(self._histories.items()):
+        for key, history in list_(self._histories.items()):
+            with history.lock:
                 for held in history.writes.values():
                     for place in [place for place, row in held.items() if row[4] in runs]:
                         del held[place]
@@ -368,7 +398,7 @@ class InMemorySaver(StepSaver):
             return
         self._lanes.forget(key)
         if len(doomed) == len(history.rows):
-            del self._histories[key]
+            self._histories.pop(key, None)
             return
         if len(doomed) == len(history.rows) - 1 and history.newest not in doomed:
             plan = run_program(history, plan_keep_newest(key, self._codec))

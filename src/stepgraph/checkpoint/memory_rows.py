@@ -1,12 +1,13 @@
 """Rows in memory: one history for each thread and namespace, which answers requests for rows, and views for people.
 
-Rules: knows nothing of values; not safe to use from two threads at once.
+Rules: knows nothing of values; whoever calls holds the lock.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterator, Mapping
+from threading import RLock
 from typing import Any, TypeVar
 
 from stepgraph.checkpoint.growth.retention import Plan
@@ -35,13 +36,15 @@ class MemoryHistory:
     Attributes:
         rows: Id to row.
         writes: Checkpoint id to its pending writes, by task and index.
+        lock: Held by whoever reads or changes it.
     """
 
-    __slots__ = ("_children", "_order", "rows", "writes")
+    __slots__ = ("_children", "_order", "lock", "rows", "writes")
 
     def __init__(self) -> None:
         self.rows: dict[str, RowParts] = {}
         self.writes: dict[str, dict[tuple[str, int], WritesParts]] = {}
+        self.lock = RLock()
         self._order: list[str] = []
         self._children: dict[str, tuple[str, ...]] = {}
 

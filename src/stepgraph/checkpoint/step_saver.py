@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stepgraph.checkpoint.base import (
@@ -111,7 +110,6 @@ class StepSaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         self._codec = Codec(self.serde)
         self._lanes = Lanes()
-        self._encoding = RLock()
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> StepSaver:
         """The same saver over the same data, that also restores the classes named here."""
@@ -141,22 +139,22 @@ class StepSaver(BaseCheckpointSaver[str]):
         Raises:
             NotStorableError: A value cannot be stored.
         """
-        with self._encoding:
-            lane, row = self._encode_row(key_of(config), config, changes, metadata)
+        lane = self._lane(key_of(config))
+        with lane.lock:
+            row = self._encode_row(lane, config, changes, metadata)
             return EncodedStep(lane, row, changes.expected_head)
 
     def _encode_row(
         self,
-        key: Key,
+        lane: Lane,
         config: Mapping[str, Any],
         changes: StepChanges,
         metadata: Mapping[str, Any],
         parent: str | Missing | None = MISSING,
-    ) -> tuple[Lane, RowParts]:
-        """The row of a superstep; the lock is held."""
-        lane = self._lanes.get(key) or self._lane(key)
+    ) -> RowParts:
+        """The row of a superstep; the lane's lock is held."""
         if changes.parent_id is not None and changes.parent_id not in lane.frames:
-            self._recall(key, changes.parent_id)
+            self._recall(lane, changes.parent_id)
         packed = self._encode_metadata(lane, _whole(config, metadata))
         try:
             row = encode_row(lane, changes, packed, self._codec, parent)
@@ -165,7 +163,7 @@ class StepSaver(BaseCheckpointSaver[str]):
                 self._lanes.break_off(lane)
         if lane.grown:
             self._lanes.weigh(lane)
-        return lane, row
+        return row
 
     def encode_writes(
         self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -175,15 +173,14 @@ class StepSaver(BaseCheckpointSaver[str]):
         Raises:
             NotStorableError: A value cannot be stored.
         """
-        key = key_of(config)
+        lane = self._lane(key_of(config))
         checkpoint_id = config["configurable"].get("checkpoint_id")
         if not checkpoint_id:
             raise ValueError(
                 f"put_writes needs a config with configurable.checkpoint_id, got {dict(config['configurable'])!r}."
                 " Pass the config that put() returned."
             )
-        with self._encoding:
-            lane = self._lane(key)
+        with lane.lock:
             rows = encode_writes_rows(lane, writes, task_id, task_path, _run_id(config), self._codec)
             return EncodedWrites(lane, checkpoint_id, rows)
 
@@ -205,20 +202,20 @@ class StepSaver(BaseCheckpointSaver[str]):
     ) -> dict[str, Any]:
         """Store a complete checkpoint; what did not change since its parent is not stored again."""
         key = key_of(config)
-        parent = config["configurable"].get("checkpoint_id") or None
-        with self._encoding:
-            replaces = self._make_room(key, checkpoint["id"])
-            lane = self._lane(key)
+        replaces = self._make_room(key, checkpoint["id"])
+        lane = self._lane(key)
+        with lane.lock:
+            parent = config["configurable"].get("checkpoint_id") or None
             if parent is not None and parent not in lane.frames:
-                self._recall(key, parent)
-            encoded = self._encode_whole(key, config, checkpoint, metadata, new_versions)
-            encoded.replaces = replaces
+                self._recall(lane, parent)
+            encoded = self._encode_whole(lane, config, checkpoint, metadata, new_versions)
+        encoded.replaces = replaces
         self.store((encoded,), durable=True)
         return config_of(key, checkpoint["id"])
 
     def _encode_whole(
         self,
-        key: Key,
+        lane: Lane,
         config: Mapping[str, Any],
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
@@ -226,19 +223,19 @@ class StepSaver(BaseCheckpointSaver[str]):
     ) -> EncodedStep:
         """Turn a complete checkpoint into bytes, as a difference where the parent's frame is remembered."""
         parent = config["configurable"].get("checkpoint_id") or None
-        with self._encoding:
-            changes = changes_between(self._lane(key), parent, checkpoint, new_versions)
+        with lane.lock:
+            changes = changes_between(lane, parent, checkpoint, new_versions)
             changes.expected_head = config["configurable"].get(CONFIG_KEY_EXPECTED_HEAD, MISSING)
             changes.run_id = _run_id(config, metadata)
-            lane, row = self._encode_row(key, config, changes, metadata, parent)
+            row = self._encode_row(lane, config, changes, metadata, parent)
             return EncodedStep(lane, row, changes.expected_head)
 
     def _make_room(self, key: Key, checkpoint_id: str) -> bool:
         """Where a checkpoint of that id is stored already, let no other one refer to it; tells whether one is."""
         raise self._not_defined("_make_room")
 
-    def _recall(self, key: Key, checkpoint_id: str) -> None:
-        """Remember the frame of a stored checkpoint."""
+    def _recall(self, lane: Lane, checkpoint_id: str) -> None:
+        """Remember the frame of a stored checkpoint, if it can be read from here."""
         raise self._not_defined("_recall")
 
     def put_writes(

@@ -6,13 +6,14 @@ the bytes that the remembered values are stored with, least recently used lanes 
 A channel has more than one tracker if its value was loaded more than once: who goes on writing holds the objects of one
 of the loads, and only those are found identical.
 
-Rules: not safe to use from two threads at once; the saver holds its lock.
+Rules: whoever works with a lane holds its lock; runs in other namespaces do not wait for that.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from threading import Lock, RLock
 from typing import Any, Final
 
 from stepgraph.checkpoint.growth.frames import Frame
@@ -22,6 +23,8 @@ from stepgraph.values.missing import MISSING
 
 __all__ = ("Lane", "Lanes", "OpaqueValue", "common_part")
 
+LANE_WEIGHT: Final = 4096
+"""What a lane counts without any value."""
 _FRAMES: Final = 4
 """Checkpoints of a lane whose frames are remembered."""
 _TRACKERS: Final = 3
@@ -46,15 +49,17 @@ class Lane:
         trackers: Channel to its trackers, the one that was used last in front.
         opaque: Channel to its value, if it is no container.
         common: The part of its metadata that stays the same from step to step, and that part in the saver's form.
+        lock: Held by whoever works with the lane.
         broken: A store failed: nothing that was encoded in this lane may be stored any more.
         grown: Whether what is remembered grew since it was weighed.
         generation: The count of deletions in the storage when the lane was last known to be sound.
     """
 
-    __slots__ = ("broken", "common", "frames", "generation", "grown", "key", "opaque", "trackers")
+    __slots__ = ("broken", "common", "frames", "generation", "grown", "key", "lock", "opaque", "trackers")
 
     def __init__(self, key: Key, generation: int = 0) -> None:
         self.key = key
+        self.lock = RLock()
         self.frames: dict[str, Frame] = {}
         self.trackers: dict[str, list[Tracker]] = {}
         self.opaque: dict[str, OpaqueValue] = {}
@@ -112,7 +117,7 @@ class Lane:
 
     def weight(self) -> float:
         """About how many bytes the remembered values are stored with."""
-        return 512 + sum([t.live for trackers in self.trackers.values() for t in trackers])
+        return LANE_WEIGHT + sum([t.live for trackers in self.trackers.values() for t in trackers])
 
 
 _UNCHANGING: Final = frozenset((str, int, float, bool, type(None)))
@@ -158,29 +163,34 @@ class Lanes:
         self._lanes: OrderedDict[Key, Lane] = OrderedDict()
         self._weights: dict[Key, float] = {}
         self._total = 0.0
+        self._guard = Lock()
 
     def get(self, key: Key) -> Lane | None:
         """A lane that is remembered."""
         lane = self._lanes.get(key)
         if lane is not None:
-            self._lanes.move_to_end(key)
+            try:
+                self._lanes.move_to_end(key)
+            except KeyError:
+                return None
         return lane
 
     def open(self, key: Key, generation: int = 0) -> Lane:
         """A lane, remembered from now on."""
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane(key, generation)
-            self._weigh(key, 512)
-        else:
-            self._lanes.move_to_end(key)
-        return lane
+        with self._guard:
+            lane = self._lanes.get(key)
+            if lane is None:
+                lane = self._lanes[key] = Lane(key, generation)
+                self._weigh(key, LANE_WEIGHT)
+            return lane
 
     def weigh(self, lane: Lane) -> None:
         """Take note that what is remembered of a lane grew; forget others if it is too much."""
         lane.grown = False
-        if self._lanes.get(lane.key) is lane:
-            self._weigh(lane.key, lane.weight())
+        weight = lane.weight()
+        with self._guard:
+            if self._lanes.get(lane.key) is lane:
+                self._weigh(lane.key, weight)
 
     def _weigh(self, key: Key, weight: float) -> None:
         self._total += weight - self._weights.get(key, 0)
@@ -189,20 +199,27 @@ class Lanes:
             oldest = next(iter(self._lanes))
             if oldest == key:
                 break
-            self.forget(oldest)
+            self._forget(oldest)
 
-    def forget(self, key: Key) -> None:
-        """Forget a lane."""
+    def _forget(self, key: Key) -> None:
         if self._lanes.pop(key, None) is not None:
             self._total -= self._weights.pop(key, 0)
 
+    def forget(self, key: Key) -> None:
+        """Forget a lane."""
+        with self._guard:
+            self._forget(key)
+
     def forget_thread(self, thread_id: str) -> None:
         """Forget all lanes of a thread."""
-        for key in [key for key in self._lanes if key[0] == thread_id]:
-            self.forget(key)
+        with self._guard:
+            for key in list(self._lanes):
+                if key[0] == thread_id:
+                    self._forget(key)
 
     def break_off(self, lane: Lane) -> None:
         """A store failed: let nothing refer to what was not stored."""
         lane.broken = True
-        if self._lanes.get(lane.key) is lane:
-            self.forget(lane.key)
+        with self._guard:
+            if self._lanes.get(lane.key) is lane:
+                self._forget(lane.key)

@@ -128,9 +128,8 @@ class BaseSqliteSaver(StepSaver):
                 )
 
     def _break_off(self, batch: Sequence[Encoded]) -> None:
-        with self._encoding:
-            for item in batch:
-                self._lanes.break_off(item.lane)
+        for item in batch:
+            self._lanes.break_off(item.lane)
 
     def _lane(self, key: Key) -> Lane:
         return self._lanes.get(key) or self._lanes.open(key, self._generation[0])
@@ -144,16 +143,15 @@ class BaseSqliteSaver(StepSaver):
             return True
         return False
 
-    def _recall(self, key: Key, checkpoint_id: str) -> None:
-        if not self._runner.may_wait():
-            return
-        found = self._runner.read(programs.read_with_generation(load_frame(key, checkpoint_id, self._codec)))
-        self._remember_frame(key, checkpoint_id, found)
+    def _recall(self, lane: Lane, checkpoint_id: str) -> None:
+        if self._runner.may_wait():
+            frame = load_frame(lane.key, checkpoint_id, self._codec)
+            self._remember_frame(lane, checkpoint_id, self._runner.read(programs.read_with_generation(frame)))
 
-    def _remember_frame(self, key: Key, checkpoint_id: str, found: tuple[Frame | None, int]) -> None:
+    def _remember_frame(self, lane: Lane, checkpoint_id: str, found: tuple[Frame | None, int]) -> None:
         frame, generation = found
-        if frame is not None:
-            self._fresh_lane(key, generation).remember_frame(checkpoint_id, frame)
+        if frame is not None and lane.generation == generation:
+            lane.remember_frame(checkpoint_id, frame)
 
     def _fresh_lane(self, key: Key, generation: int) -> Lane:
         """The lane to add to what was just read: without what may have been deleted since it was remembered."""
@@ -189,10 +187,10 @@ class BaseSqliteSaver(StepSaver):
         if loaded is None:
             return None
         result = to_tuple(key, loaded, unpack_metadata(loaded.row.metadata, self._codec))
-        with self._encoding:
-            lane = self._fresh_lane(key, generation)
+        lane = self._fresh_lane(key, generation)
+        with lane.lock:
             lane.seed(loaded.row.id, loaded.frame, loaded.known)
-            self._lanes.weigh(lane)
+        self._lanes.weigh(lane)
         return result
 
     def list(
@@ -361,9 +359,8 @@ class BaseSqliteSaver(StepSaver):
         await self._runner.awrite(programs.delete_for_runs([str(run_id) for run_id in run_ids], self._codec))
 
     def _forget(self, threads: Sequence[str]) -> None:
-        with self._encoding:
-            for thread_id in threads:
-                self._lanes.forget_thread(thread_id)
+        for thread_id in threads:
+            self._lanes.forget_thread(thread_id)
 
     # ---- the standard protocol for async callers
 
@@ -379,14 +376,14 @@ class BaseSqliteSaver(StepSaver):
         parent = config["configurable"].get("checkpoint_id") or None
         replaces = await self._runner.awrite(programs.make_room(key, checkpoint_id, self._codec))
         if replaces:
-            with self._encoding:
-                self._lanes.forget(key)
-        elif parent is not None and parent not in self._lane(key).frames:
+            self._lanes.forget(key)
+        lane = self._lane(key)
+        if parent is not None and parent not in lane.frames:
             frame = load_frame(key, parent, self._codec)
             found = await self._runner.aread(programs.read_with_generation(frame))
-            with self._encoding:
-                self._remember_frame(key, parent, found)
-        encoded = self._encode_whole(key, config, checkpoint, metadata, new_versions)
+            with lane.lock:
+                self._remember_frame(lane, parent, found)
+        encoded = self._encode_whole(lane, config, checkpoint, metadata, new_versions)
         encoded.replaces = replaces
         await self.astore((encoded,), durable=True)
         return config_of(key, checkpoint_id)
