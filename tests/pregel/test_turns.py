@@ -7,11 +7,11 @@ import time
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from tests.pregel.both import Face, each_driver, thread
 
 from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.graph import START, StateGraph
 from stepgraph.types import Send
-from tests.pregel.both import Face, each_driver, thread
 
 
 class State(TypedDict, total=False):

@@ -10,6 +10,7 @@ Nothing heavy happens here: observers, handlers and tracers are loaded by the fi
 from __future__ import annotations
 
 import sys
+from abc import ABC
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -56,7 +57,7 @@ class LangChainBridge:
     def adopt(self, kind: type) -> None:
         """Make a class of ours a `Runnable`."""
         if not issubclass(kind, self.runnable):
-            bases = [base for base in kind.__bases__ if base is not Generic]
+            bases = [base for base in kind.__bases__ if base not in (Generic, ABC)]
             kind.__bases__ = (*bases, self.runnable, Generic)
 
     def calls_of(self, action: Any) -> tuple[Any, Any] | None:

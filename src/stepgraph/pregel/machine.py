@@ -163,11 +163,6 @@ class Machine:
             known = self._namespace_parts = namespace_tuple(self.namespace)
         return known
 
-    @property
-    def given_up(self) -> bool:
-        """Whether a time limit has passed and nobody waits for this level any more."""
-        return self.guard is not None and bool(self.guard.given_up)
-
     def memo(self, key: str) -> dict[str, Any]:
         """A dict that belongs to one channel of this run; reducers may keep an index in it."""
         memo = self.memos.get(key)
@@ -291,10 +286,7 @@ class Machine:
         self.handing_up = True
 
     def failed(self, task: Task, error: BaseException, handled: bool = False) -> None:
-        """A task failed for good; the run will fail with this error once its siblings have stopped.
-
-        `handled` says that an error handler takes over, and so the run goes on.
-        """
+        """A task failed for good: the run will fail once its siblings have stopped, unless a handler takes over."""
         acting = task.handler or task
         task.error = acting.error = error
         if acting.ended_children is not None:

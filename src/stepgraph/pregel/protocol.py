@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Self, TypeVar
 
+from stepgraph.pregel import bridges
+
 __all__ = ("PregelProtocol", "StreamProtocol")
 
 StateT = TypeVar("StateT")
@@ -131,6 +133,9 @@ class PregelProtocol(ABC, Generic[StateT, ContextT, InputT, OutputT]):
         version: str = "v1",
     ) -> Any:
         """The same, awaited."""
+
+
+bridges.adopt(PregelProtocol)
 
 
 class StreamProtocol:

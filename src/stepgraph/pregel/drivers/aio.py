@@ -18,7 +18,7 @@ from stepgraph.errors import NodeCancelledError
 from stepgraph.pregel import bridges
 from stepgraph.pregel.call import aexecute
 from stepgraph.pregel.drivers.pool import POOL
-from stepgraph.pregel.drivers.sync import run_task, run_tasks, settle_error
+from stepgraph.pregel.drivers.sync import is_given_up, run_task, run_tasks, settle_error
 from stepgraph.pregel.ending import close, close_failed, outcome
 from stepgraph.pregel.observed import aobserved_outcome
 from stepgraph.pregel.task import CURRENT
@@ -172,7 +172,7 @@ async def offload(machine: Machine, work: Callable[..., Any], *arguments: Any) -
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         request_stop(machine)
-        if machine.given_up:
+        if is_given_up(machine):
             future.add_done_callback(_look_at)
         elif not future.done():
             await until_done(future)
@@ -195,7 +195,7 @@ async def await_future(machine: Machine, future: Any) -> Any:
         return await asyncio.shield(waiting)
     except asyncio.CancelledError:
         if not future.cancel():
-            if machine.given_up:
+            if is_given_up(machine):
                 waiting.add_done_callback(_look_at)
             else:
                 await until_done(waiting)
@@ -328,7 +328,7 @@ class _Countdown:
         for task_handle in rest:
             task_handle.cancel()
         if self._threaded is not None and not self._threaded.done():
-            if self._machine.given_up:
+            if is_given_up(self._machine):
                 self._threaded.cancel()
             rest.append(self._threaded)
         if rest:

@@ -85,6 +85,11 @@ def as_failure(task: Task, raised: BaseException) -> BaseException:
     return failure
 
 
+def is_given_up(machine: Machine) -> bool:
+    """Whether a time limit has passed, so that nobody waits for this level of a run any more."""
+    return machine.guard is not None and bool(machine.guard.given_up)
+
+
 def is_stopping(machine: Machine | None) -> bool:
     """Whether this level of a run, or one above it, has failed or was cancelled."""
     while machine is not None:
