@@ -14,7 +14,8 @@ from typing import Any
 
 __all__ = ("connection_lock", "file_lock")
 
-_guard = threading.Lock()
+_guard = threading.RLock()
+"""Reentrant: an owner may be collected, and release its entry, at any allocation, also in here."""
 _of_connections: dict[int, tuple[threading.RLock, set[int]]] = {}
 
 
@@ -48,6 +49,7 @@ def connection_lock(connection: Any, owner: Any) -> threading.RLock:
         lock, owners = _of_connections.setdefault(number, (threading.RLock(), set()))
         if token not in owners:
             owners.add(token)
+            _of_connections[number] = (lock, owners)
             weakref.finalize(owner, _release, number, token).atexit = False
     return lock
 

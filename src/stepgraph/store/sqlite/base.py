@@ -25,7 +25,7 @@ from stepgraph.store.sql.statements import Change, Query
 from stepgraph.store.sql.values import load_json
 from stepgraph.store.sqlite import migrations
 from stepgraph.store.sqlite.dialect import SqliteDialect, vector_extension_path
-from stepgraph.store.sqlite.locks import connection_lock
+from stepgraph.checkpoint.sqlite.locks import connection_lock
 
 Outcome = TypeVar("Outcome")
 MIGRATIONS = migrations.MIGRATIONS
