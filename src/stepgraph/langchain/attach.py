@@ -10,7 +10,6 @@ Nothing heavy happens here: observers, handlers and tracers are loaded by the fi
 from __future__ import annotations
 
 import sys
-from abc import ABC
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -56,8 +55,8 @@ class LangChainBridge:
 
     def adopt(self, kind: type) -> None:
         """Make a class of ours a `Runnable`."""
-        if not issubclass(kind, self.runnable):
-            bases = [base for base in kind.__bases__ if base not in (Generic, ABC)]
+        if self.runnable not in kind.__mro__:  # issubclass() would remember the answer
+            bases = [base for base in kind.__bases__ if base is not Generic]
             kind.__bases__ = (*bases, self.runnable, Generic)
 
     def calls_of(self, action: Any) -> tuple[Any, Any] | None:

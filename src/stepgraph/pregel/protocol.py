@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Self, TypeVar
 
@@ -17,7 +17,11 @@ OutputT = TypeVar("OutputT")
 Config = Mapping[str, Any]
 
 
-class PregelProtocol(ABC, Generic[StateT, ContextT, InputT, OutputT]):
+class _Abstract(metaclass=ABCMeta):
+    """A base with room for attributes, so that a bridge can put another library's base beside it."""
+
+
+class PregelProtocol(_Abstract, Generic[StateT, ContextT, InputT, OutputT]):
     """A graph that runs, whatever runs it: in this process, or elsewhere."""
 
     @abstractmethod
