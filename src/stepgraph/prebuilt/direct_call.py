@@ -37,11 +37,11 @@ class DirectCall:
         self._read = read
         self.config_name = config_name
 
-    def arguments(self, given: dict[str, Any], call_id: Any, config: Any) -> tuple[Any, dict[str, Any]]:
+    def arguments(self, given: dict[str, Any], call_id: Any, where: Any) -> tuple[Any, dict[str, Any]]:
         """The positional and named arguments of a call; raises what LangChain's validation raises."""
         positional, named = self._read(given, call_id)
         if self.config_name is not None:
-            named = {**named, self.config_name: config}
+            named = {**named, self.config_name: where.config}
         return positional, named
 
 
@@ -80,10 +80,10 @@ def _direct(function: Callable[..., Any] | None, read: Callable[..., Any]) -> Di
 
 
 def nobody_watches(config: Any) -> bool:
-    """Whether no callback would be told of a tool that runs now, in a graph."""
+    """Whether no callback would be told of a tool that runs now, in a graph, with this config or its task's own."""
     task = current_task()
     bridge = bridges.active
-    if task is None or bridge is None or config.get("callbacks"):
+    if task is None or bridge is None or (config is not None and config.get("callbacks")):
         return False
     observer = task.machine.scope.observer
     return (observer is None or observer is UNSEEN) and not bridge.anything_ambient()

@@ -9,15 +9,27 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import copy_context
-from typing import Any
+from typing import Any, Protocol
 
-from stepgraph.prebuilt.direct_call import DirectCall, direct_calls, nobody_watches
+from stepgraph.prebuilt.direct_call import DirectCall, direct_calls
 from stepgraph.prebuilt.injection import Wanted, wanted_by
 from stepgraph.prebuilt.langchain_parts import HAS_LANGCHAIN
 from stepgraph.prebuilt.plain_tool import PlainTool
 from stepgraph.prebuilt.tool_call_errors import ToolInvocationError, invocation_error
 from stepgraph.prebuilt.tool_call_results import msg_content_output
 from stepgraph.pregel.task import current_task
+
+
+class Where(Protocol):
+    """The run that a call is part of."""
+
+    @property
+    def config(self) -> Any:
+        """Its config."""
+
+    @property
+    def unwatched(self) -> bool:
+        """Whether no callback would be told of a tool that runs now."""
 
 
 class ToolAdapter:
@@ -34,13 +46,13 @@ class ToolAdapter:
         self.tool = tool
         self.wanted: Wanted = wanted_by(tool)
 
-    def run(self, arguments: dict[str, Any], call: Mapping[str, Any], config: Any, shown: bool) -> Any:
+    def run(self, arguments: dict[str, Any], call: Mapping[str, Any], where: Where, shown: bool) -> Any:
         """Call the tool.
 
         Args:
             arguments: The model's and what is injected.
             call: The call, as the model made it.
-            config: The config of the run.
+            where: The run that the call is part of.
             shown: Whether somebody streams the calls of tools.
 
         Raises:
@@ -49,7 +61,9 @@ class ToolAdapter:
         """
         raise NotImplementedError
 
-    async def arun(self, arguments: dict[str, Any], call: Mapping[str, Any], config: Any, shown: bool) -> Any:
+    async def arun(
+        self, arguments: dict[str, Any], call: Mapping[str, Any], where: Where, shown: bool
+    ) -> Any:
         """The same from the event loop; a synchronous tool runs on a thread."""
         raise NotImplementedError
 
@@ -63,7 +77,7 @@ class PlainAdapter(ToolAdapter):
 
     __slots__ = ()
 
-    def run(self, arguments: dict[str, Any], call: Mapping[str, Any], config: Any, shown: bool) -> Any:
+    def run(self, arguments: dict[str, Any], call: Mapping[str, Any], where: Where, shown: bool) -> Any:
         """Call the function."""
         tool: PlainTool = self.tool
         checked = self._checked(arguments, call)
@@ -71,7 +85,9 @@ class PlainAdapter(ToolAdapter):
             return run_coroutine(lambda: tool.function(**checked))
         return tool.function(**checked)
 
-    async def arun(self, arguments: dict[str, Any], call: Mapping[str, Any], config: Any, shown: bool) -> Any:
+    async def arun(
+        self, arguments: dict[str, Any], call: Mapping[str, Any], where: Where, shown: bool
+    ) -> Any:
         """Call the function from the event loop."""
         tool: PlainTool = self.tool
         checked = self._checked(arguments, call)
@@ -101,34 +117,36 @@ class LangChainAdapter(ToolAdapter):
             getattr(tool, "func", None) is None and getattr(tool, "coroutine", None) is not None
         )
 
-    def run(self, arguments: dict[str, Any], call: Mapping[str, Any], config: Any, shown: bool) -> Any:
+    def run(self, arguments: dict[str, Any], call: Mapping[str, Any], where: Where, shown: bool) -> Any:
         """Call the tool; a coroutine runs on the run's own loop."""
         from pydantic import ValidationError
 
         tool = self.tool
         try:
-            if self._function is not None and not shown and nobody_watches(config):
-                positional, named = self._function.arguments(arguments, call["id"], config)
+            if self._function is not None and not shown and where.unwatched:
+                positional, named = self._function.arguments(arguments, call["id"], where)
                 return _value(self._function.function(*positional, **named))
             asked = {**call, "args": arguments, "type": "tool_call"}
             if self._only_coroutine:
-                return run_coroutine(lambda: tool.ainvoke(asked, config))
-            return tool.invoke(asked, config)
+                return run_coroutine(lambda: tool.ainvoke(asked, where.config))
+            return tool.invoke(asked, where.config)
         except ValidationError as error:
             raise self.misfit(error, call) from error
 
-    async def arun(self, arguments: dict[str, Any], call: Mapping[str, Any], config: Any, shown: bool) -> Any:
+    async def arun(
+        self, arguments: dict[str, Any], call: Mapping[str, Any], where: Where, shown: bool
+    ) -> Any:
         """Call the tool from the event loop."""
         from pydantic import ValidationError
 
         direct = self._direct_async()
         try:
-            if direct is not None and not shown and nobody_watches(config):
-                positional, named = direct.arguments(arguments, call["id"], config)
+            if direct is not None and not shown and where.unwatched:
+                positional, named = direct.arguments(arguments, call["id"], where)
                 if direct is self._coroutine:
                     return _value(await direct.function(*positional, **named))
                 return _value(await to_thread(direct.function, *positional, **named))
-            return await self.tool.ainvoke({**call, "args": arguments, "type": "tool_call"}, config)
+            return await self.tool.ainvoke({**call, "args": arguments, "type": "tool_call"}, where.config)
         except ValidationError as error:
             raise self.misfit(error, call) from error
 

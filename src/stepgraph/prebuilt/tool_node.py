@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import is_invalid_resume
 from stepgraph.graph.message_forms import REMOVE_ALL_MESSAGES
+from stepgraph.prebuilt.direct_call import nobody_watches
 from stepgraph.prebuilt.injection import (
     InjectedState,
     InjectedStore,
@@ -105,6 +106,7 @@ class ToolNode(Runnable[Any, Any]):
     """
 
     name: str = "tools"
+    finds_config = True
 
     def __init__(
         self,
@@ -163,28 +165,40 @@ class ToolNode(Runnable[Any, Any]):
 class _Batch:
     """The calls of one invocation, and what they have in common."""
 
-    __slots__ = ("_base", "_config", "_node", "given", "limit")
+    __slots__ = ("_config", "_node", "_task", "given", "limit")
 
     def __init__(self, node: ToolNode, input: Any, config: Any) -> None:
-        task = current_task()
-        if config is None:
-            config = {} if task is None else task.config
-        runtime = (config.get(CONF) or {}).get(CONFIG_KEY_RUNTIME)
-        if runtime is None:
-            runtime = Runtime() if task is None else task.runtime
         self._node = node
+        self._task = task = current_task()
         self._config = config
-        self._base: Runtime[Any] = runtime
-        self.limit: int | None = config.get("max_concurrency")
+        self.limit: int | None = None
+        if config is not None:
+            self.limit = config.get("max_concurrency")
+        elif task is not None:
+            self.limit = task.machine.scope.max_concurrency
         self.given: CallInput = read_calls(input, node.messages_key)
 
-    def request(self, call: Mapping[str, Any]) -> ToolCallRequest:
-        """A call with what surrounds it."""
-        base = self._base
-        runtime: ToolRuntime[Any, Any] = ToolRuntime(
+    @property
+    def config(self) -> Any:
+        """The config of the run; made when somebody wants it."""
+        if self._config is None:
+            self._config = {} if self._task is None else self._task.config
+        return self._config
+
+    @property
+    def unwatched(self) -> bool:
+        """Whether no callback would be told of a tool that runs now."""
+        return nobody_watches(self._config)
+
+    def runtime(self, call: Mapping[str, Any]) -> ToolRuntime[Any, Any]:
+        """What the tool of a call can ask about the run."""
+        base: Runtime[Any] | None = (self.config.get(CONF) or {}).get(CONFIG_KEY_RUNTIME)
+        if base is None:
+            base = Runtime() if self._task is None else self._task.runtime
+        return ToolRuntime(
             state=self.given.state,
             context=base.context,
-            config=self._config,
+            config=self.config,
             stream_writer=base.stream_writer,
             tool_call_id=call["id"],
             store=base.store,
@@ -192,40 +206,48 @@ class _Batch:
             execution_info=base.execution_info,
             server_info=base.server_info,
         )
+
+    def request(self, call: Mapping[str, Any]) -> ToolCallRequest:
+        """A call with what surrounds it, for a wrapper."""
         tool = self._node.tools_by_name.get(call["name"])
-        return ToolCallRequest(dict(call), tool, self.given.state, runtime)  # type: ignore[arg-type]
+        return ToolCallRequest(dict(call), tool, self.given.state, self.runtime(call))  # type: ignore[arg-type]
 
     # ---- one call
 
     def run(self, call: Mapping[str, Any]) -> Any:
         """Answer one call."""
-        request = self.request(call)
         wrap = self._node._wrap
         if wrap is None:
-            return self.execute(request)
+            return self._answer(call, self._node._tools.get(call["name"]), None)
         try:
-            return wrap(request, self.execute)
+            return wrap(self.request(call), self.execute)
         except Exception as error:
             return self.failed(error, call)
 
     async def arun(self, call: Mapping[str, Any]) -> Any:
         """The same, asynchronously."""
-        request = self.request(call)
         node = self._node
+        if node._awrap is None and node._wrap is None:
+            return await self._aanswer(call, node._tools.get(call["name"]), None)
         try:
             if node._awrap is not None:
-                return await node._awrap(request, self.aexecute)
-            if node._wrap is not None:
-                return node._wrap(request, self.execute)
+                return await node._awrap(self.request(call), self.aexecute)
+            return node._wrap(self.request(call), self.execute)
         except Exception as error:
             return self.failed(error, call)
-        return await self.aexecute(request)
 
     def execute(self, request: ToolCallRequest) -> Any:
-        """Run the tool of a request."""
-        prepared = self._prepared(request)
-        if not isinstance(prepared, _Prepared):
-            return prepared
+        """Run the tool of a request, for a wrapper."""
+        return self._answer(request.tool_call, request.tool, request.runtime)
+
+    async def aexecute(self, request: ToolCallRequest) -> Any:
+        """The same, asynchronously."""
+        return await self._aanswer(request.tool_call, request.tool, request.runtime)
+
+    def _answer(self, call: Any, tool: Any, runtime: ToolRuntime[Any, Any] | None) -> Any:
+        if tool is None:
+            return self._no_such_tool(call)
+        prepared = _Prepared(self, call, self._adapter(tool), runtime)
         token = prepared.begin()
         try:
             return prepared.settle(prepared.adapter.run(*prepared.complete()))
@@ -234,11 +256,10 @@ class _Batch:
         finally:
             TOOL_CALL_WRITER.reset(token)
 
-    async def aexecute(self, request: ToolCallRequest) -> Any:
-        """The same, asynchronously."""
-        prepared = self._prepared(request)
-        if not isinstance(prepared, _Prepared):
-            return prepared
+    async def _aanswer(self, call: Any, tool: Any, runtime: ToolRuntime[Any, Any] | None) -> Any:
+        if tool is None:
+            return self._no_such_tool(call)
+        prepared = _Prepared(self, call, self._adapter(tool), runtime)
         token = prepared.begin()
         try:
             return prepared.settle(await prepared.adapter.arun(*prepared.complete()))
@@ -247,20 +268,16 @@ class _Batch:
         finally:
             TOOL_CALL_WRITER.reset(token)
 
-    def _prepared(self, request: ToolCallRequest) -> Any:
-        """The call, ready to run; or its answer, if there is no such tool."""
-        tool = request.tool
-        if tool is None:
-            call: Any = request.tool_call
-            known = ", ".join(self._node.tools_by_name)
-            complaint = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(
-                requested_tool=call["name"], available_tools=known
-            )
-            return self.given.answer(complaint, call, failed=True)
-        adapter = self._node._adapters.get(tool.name)
-        return _Prepared(
-            self, request, adapter if adapter is not None and adapter.tool is tool else adapt(tool)
+    def _adapter(self, tool: Any) -> ToolAdapter:
+        known = self._node._adapters.get(tool.name)
+        return known if known is not None and known.tool is tool else adapt(tool)
+
+    def _no_such_tool(self, call: Mapping[str, Any]) -> Any:
+        known = ", ".join(self._node.tools_by_name)
+        complaint = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(
+            requested_tool=call["name"], available_tools=known
         )
+        return self.given.answer(complaint, call, failed=True)
 
     def failed(self, error: Exception, call: Mapping[str, Any]) -> Any:
         """The message about a failure; it is raised again if none is to be made."""
@@ -270,18 +287,21 @@ class _Batch:
 class _Prepared:
     """A call that is ready to run."""
 
-    __slots__ = ("_arguments", "_batch", "_call", "_config", "_events", "adapter")
+    __slots__ = ("_arguments", "_batch", "_call", "_events", "adapter")
 
-    def __init__(self, batch: _Batch, request: ToolCallRequest, adapter: ToolAdapter) -> None:
+    def __init__(
+        self, batch: _Batch, call: Any, adapter: ToolAdapter, runtime: ToolRuntime[Any, Any] | None
+    ) -> None:
         self._batch = batch
-        self._call: Any = request.tool_call
-        self._config = request.runtime.config
-        self._events: ToolCallEvents | None = events_for(current_task(), self._call["id"])
+        self._call = call
+        self._events: ToolCallEvents | None = events_for(batch._task, call["id"])
         self.adapter = adapter
-        arguments = self._call["args"]
-        if isinstance(arguments, Mapping):
+        arguments = call["args"]
+        if adapter.wanted.names and isinstance(arguments, Mapping):
             key = batch.given.messages_key
-            arguments = inject(adapter.tool.name, adapter.wanted, arguments, request.runtime, key)
+            arguments = inject(
+                adapter.tool.name, adapter.wanted, arguments, runtime or batch.runtime(call), key
+            )
         self._arguments = arguments
 
     def begin(self) -> Any:
@@ -304,7 +324,7 @@ class _Prepared:
         """
         if not isinstance(self._arguments, Mapping):
             raise self.adapter.misfit(ValueError("the arguments are no JSON object"), self._call)
-        return self._arguments, self._call, self._config, self._events is not None
+        return dict(self._arguments), self._call, self._batch, self._events is not None
 
     def settle(self, result: Any) -> Any:
         """Make a message or command of what the tool returned."""

@@ -62,7 +62,7 @@ def bind(action: Any) -> tuple[Call | None, AsyncCall | None]:
 
     Args:
         action: A function, method, callable object or partial (sync or async), a compiled graph, or an object with
-            `invoke` or `ainvoke`.
+            `invoke` or `ainvoke`; one with both and `finds_config = True` asks for its config when it needs one.
 
     Raises:
         TypeError: The action is none of these.
@@ -75,6 +75,8 @@ def bind(action: Any) -> tuple[Call | None, AsyncCall | None]:
             return calls
     invoke, ainvoke = getattr(action, "invoke", None), getattr(action, "ainvoke", None)
     if not isinstance(action, (FunctionType, MethodType)) and (invoke or ainvoke):
+        if invoke and ainvoke and getattr(action, "finds_config", False):
+            return lambda task: invoke(task.input), lambda task: ainvoke(task.input)
         return (
             None if invoke is None else lambda task: invoke(task.input, task.config),
             None if ainvoke is None else lambda task: ainvoke(task.input, task.config),
