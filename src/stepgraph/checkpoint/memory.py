@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError
+from stepgraph.checkpoint.growth.encoder import encode_writes_rows
 from stepgraph.checkpoint.growth.frames import Record
 from stepgraph.checkpoint.growth.lanes import Lane, common_part
 from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
@@ -28,8 +29,10 @@ from stepgraph.checkpoint.step_saver import (
     key_of,
     matches,
     public,
+    run_id_of,
     to_tuple,
     warn_unreadable,
+    written_checkpoint,
 )
 from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING
@@ -163,11 +166,13 @@ class InMemorySaver(StepSaver):
         self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote against a checkpoint, before a later checkpoint folds it."""
-        history = self._history(key_of(config))
+        key = key_of(config)
+        checkpoint_id = written_checkpoint(config)
+        history = self._history(key)
+        lane = self._lanes.get(key) or self._lane(key)
         with history.lock:
-            encoded = self.encode_writes(config, writes, task_id, task_path)
-            for row in encoded.rows:
-                history.add_writes(encoded.checkpoint_id, row)
+            for row in encode_writes_rows(lane, writes, task_id, task_path, run_id_of(config), self._codec):
+                history.add_writes(checkpoint_id, row)
 
     def _encode_metadata(self, lane: Lane, metadata: Mapping[str, Any]) -> Any:
         """`(source, step, the rest packed)`; all packed where source or step are none."""

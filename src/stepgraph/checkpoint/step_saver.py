@@ -174,14 +174,9 @@ class StepSaver(BaseCheckpointSaver[str]):
             NotStorableError: A value cannot be stored.
         """
         lane = self._lane(key_of(config))
-        checkpoint_id = config["configurable"].get("checkpoint_id")
-        if not checkpoint_id:
-            raise ValueError(
-                f"put_writes needs a config with configurable.checkpoint_id, got {dict(config['configurable'])!r}."
-                " Pass the config that put() returned."
-            )
+        checkpoint_id = written_checkpoint(config)
         with lane.lock:
-            rows = encode_writes_rows(lane, writes, task_id, task_path, _run_id(config), self._codec)
+            rows = encode_writes_rows(lane, writes, task_id, task_path, run_id_of(config), self._codec)
             return EncodedWrites(lane, checkpoint_id, rows)
 
     def _lane(self, key: Key) -> Lane:
@@ -226,7 +221,7 @@ class StepSaver(BaseCheckpointSaver[str]):
         with lane.lock:
             changes = changes_between(lane, parent, checkpoint, new_versions)
             changes.expected_head = config["configurable"].get(CONFIG_KEY_EXPECTED_HEAD, MISSING)
-            changes.run_id = _run_id(config, metadata)
+            changes.run_id = run_id_of(config, metadata)
             row = self._encode_row(lane, config, changes, metadata, parent)
             return EncodedStep(lane, row, changes.expected_head)
 
@@ -318,17 +313,29 @@ def _whole(config: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping[st
     return get_checkpoint_metadata(config, metadata)  # type: ignore[arg-type]
 
 
-def _run_id(config: Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> str | None:
+def written_checkpoint(config: Mapping[str, Any]) -> str:
+    """The id of the checkpoint that a task wrote against.
+
+    Raises:
+        ValueError: The config names none.
+    """
+    checkpoint_id: str | None = config["configurable"].get("checkpoint_id")
+    if not checkpoint_id:
+        raise ValueError(
+            f"put_writes needs a config with configurable.checkpoint_id, got {dict(config['configurable'])!r}."
+            " Pass the config that put() returned."
+        )
+    return checkpoint_id
+
+
+def run_id_of(config: Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> str | None:
     """The run that a config or a checkpoint's metadata belong to, where they say so."""
-    for found in (
-        metadata.get("run_id") if metadata else None,
-        config["configurable"].get("run_id"),
-        config.get("run_id"),
-        (config.get("metadata") or {}).get("run_id"),
-    ):
-        if found is not None:
-            return str(found)
-    return None
+    found = metadata.get("run_id") if metadata else None
+    if found is None:
+        found = config["configurable"].get("run_id")
+    if found is None and len(config) > 1:
+        found = config.get("run_id") or (config.get("metadata") or {}).get("run_id")
+    return None if found is None else str(found)
 
 
 def to_tuple(key: Key, loaded: Loaded, metadata: Any) -> CheckpointTuple:

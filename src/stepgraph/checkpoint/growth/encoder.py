@@ -14,7 +14,7 @@ from ormsgpack import packb
 from stepgraph.checkpoint.base import WRITES_IDX_MAP
 from stepgraph.checkpoint.changes import StepChanges
 from stepgraph.checkpoint.growth.codec import Codec, not_storable
-from stepgraph.checkpoint.growth.frames import Frame, complete_record, difference_record
+from stepgraph.checkpoint.growth.frames import Frame, difference_record
 from stepgraph.checkpoint.growth.lanes import Lane, OpaqueValue
 from stepgraph.checkpoint.growth.rows import RowParts, WritesParts
 from stepgraph.checkpoint.growth.task_writes import encode_task_writes
@@ -62,24 +62,10 @@ def encode_row(
     if frame is None:
         record = difference_record(changes)
     else:
-        frame.take(changes, places)
+        record = frame.next_record(changes, places)
         lane.remember_frame(own, frame)
-        record = _encode_record(changes, frame)
     logical = base if parent is MISSING else parent
     return own, logical, changes.run_id, metadata, record, packed, writes  # type: ignore[return-value]
-
-
-def _encode_record(changes: StepChanges, frame: Frame) -> bytes:
-    own = changes.id
-    if changes.parent_id is None:
-        frame.begin()
-        return complete_record(own, changes.ts, changes.updated, frame)
-    record = difference_record(changes)
-    if frame.key_frame_due(len(record)):
-        complete = complete_record(own, changes.ts, changes.updated, frame)
-        if frame.accept_key_frame(len(complete)):
-            return complete
-    return record
 
 
 def _encode_values(

@@ -6,7 +6,8 @@ records is as quick to read as the complete state is, and so seldom that they ad
 Stored form, packed as a list:
 
 - difference: `[time, updated, set, cleared, seen]`; `set` and `cleared` are the names of channels whose version is the
-  checkpoint's own id, or dicts of name to version. In `seen`, `None` stands for the parent's id.
+  checkpoint's own id, or dicts of name to version. In `seen`, `None` stands for the parent's id, and the name of a channel
+  for the map from it to the parent's id.
 - complete: `[time, updated, channels, seen]`; `channels` maps a name to its version if the value is stored in this very
   checkpoint and the version is its id (written as `None`), to `[version, place]`, or to `[version]` if it holds nothing.
 
@@ -15,7 +16,7 @@ Rules: pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ormsgpack import packb, unpackb
@@ -59,35 +60,36 @@ class Frame:
         twin._steps, twin._bytes, twin._due = self._steps, self._bytes, self._due
         return twin
 
-    def take(self, changes: StepChanges, places: Mapping[str, str]) -> None:
-        """Become the frame of the next checkpoint.
+    def next_record(self, changes: StepChanges, places: Mapping[str, str]) -> bytes:
+        """Become the frame of the next checkpoint; answers its record, complete if it is time for that.
 
         Args:
             changes: What changed.
             places: Where the changed values are.
         """
         self.versions.update(changes.versions)
-        if len(places) < len(changes.versions):
-            for name in changes.cleared if changes.cleared is not None else changes.versions:
-                if name not in places:
-                    self.places.pop(name, None)
+        record, cleared = _difference(changes)
+        for name in cleared:
+            self.places.pop(name, None)
         self.places.update(places)
         if changes.seen:
             self.seen.update(changes.seen)
+        if changes.parent_id is None:
+            self.begin()
+            return complete_record(changes.id, changes.ts, changes.updated, self)
+        self.count(len(record))
+        if self._steps >= KEY_EVERY and self._bytes >= self._due:
+            complete = complete_record(changes.id, changes.ts, changes.updated, self)
+            if self._bytes >= len(complete):
+                self.begin()
+                return complete
+            self._due = len(complete)
+        return record
 
-    def key_frame_due(self, size: int) -> bool:
-        """Whether the record should be complete, when as a difference it would have `size` bytes."""
+    def count(self, size: int) -> None:
+        """A record of that many bytes was stored as a difference."""
         self._steps += 1
         self._bytes += size
-        return self._steps >= KEY_EVERY and self._bytes >= self._due
-
-    def accept_key_frame(self, size: int) -> bool:
-        """Whether a complete record of that many bytes is worth it now."""
-        if self._bytes < size:
-            self._due = size
-            return False
-        self.begin()
-        return True
 
     def begin(self) -> None:
         """A complete record was stored."""
@@ -96,31 +98,29 @@ class Frame:
 
 def difference_record(changes: StepChanges) -> bytes:
     """The record of a checkpoint as a difference against its parent."""
-    parent = changes.parent_id
-    held, cleared = _held_and_cleared(changes)
-    seen = {
-        node: {
-            channel: None if version is parent or version == parent else version
-            for channel, version in known.items()
-        }
-        for node, known in changes.seen.items()
-    }
-    return packb((changes.ts, changes.updated, held, cleared, seen))
+    return _difference(changes)[0]
 
 
-def _held_and_cleared(changes: StepChanges) -> tuple[Any, Any]:
-    """The changed channels with and without a value: names where every version is the checkpoint's id, else a map."""
-    own, values, versions = changes.id, changes.values, changes.versions
-    if changes.cleared is not None:
-        return list(values), changes.cleared
-    if all(version is own or version == own for version in versions.values()):
-        return [name for name in versions if name in values], [
-            name for name in versions if name not in values
-        ]
-    return (
-        {name: version for name, version in versions.items() if name in values},
-        {name: version for name, version in versions.items() if name not in values},
-    )
+def _difference(changes: StepChanges) -> tuple[bytes, Collection[str]]:
+    """The record as a difference, and the channels that hold nothing now."""
+    parent, values = changes.parent_id, changes.values
+    held: Collection[str] = list(values)
+    cleared: Collection[str] | None = changes.cleared
+    if cleared is None:
+        own, versions = changes.id, changes.versions
+        if all(version is own or version == own for version in versions.values()):
+            cleared = [name for name in versions if name not in values]
+        else:
+            held = {name: version for name, version in versions.items() if name in values}
+            cleared = {name: version for name, version in versions.items() if name not in values}
+    seen: dict[str, Any] = {}
+    for node, known in changes.seen.items():
+        if len(known) == 1:
+            for channel, version in known.items():
+                seen[node] = channel if version is parent or version == parent else known
+        else:
+            seen[node] = {c: None if v is parent or v == parent else v for c, v in known.items()}
+    return packb((changes.ts, changes.updated, held, cleared, seen)), cleared
 
 
 def complete_record(own: str, ts: str, updated: list[str] | None, frame: Frame) -> bytes:
@@ -188,8 +188,11 @@ class Record:
             frame.versions[name] = cleared[name] if type(cleared) is dict else own
             frame.places.pop(name, None)
         for node, known in seen.items():
-            frame.seen[node] = {c: str(parent) if v is None else v for c, v in known.items()}
-        frame.key_frame_due(self.size)
+            if type(known) is str:
+                frame.seen[node] = {known: str(parent)}
+            else:
+                frame.seen[node] = {c: str(parent) if v is None else v for c, v in known.items()}
+        frame.count(self.size)
 
     def places(self) -> list[str]:
         """The other checkpoints that it names as places of values."""

@@ -71,7 +71,8 @@ class Lane:
     def remember_frame(self, checkpoint_id: str, frame: Frame) -> None:
         """Remember the frame of a checkpoint, and forget the one remembered longest."""
         frames = self.frames
-        frames.pop(checkpoint_id, None)
+        if checkpoint_id in frames:
+            del frames[checkpoint_id]
         frames[checkpoint_id] = frame
         if len(frames) > _FRAMES:
             del frames[next(iter(frames))]
@@ -124,22 +125,25 @@ _UNCHANGING: Final = frozenset((str, int, float, bool, type(None)))
 
 
 def common_part(lane: Lane, metadata: Mapping[str, Any], form: Callable[[dict[str, Any]], Any]) -> Any:
-    """The saver's form of metadata without `source` and `step`, made anew only if it changed since the last step.
+    """The saver's form of metadata without its `source` and `step`, made anew only if it changed since the last step.
 
     Args:
         lane: Remembers it.
-        metadata: All of it.
+        metadata: All of it, with both of them.
         form: Makes the form.
     """
-    rest = {name: value for name, value in metadata.items() if name != "source" and name != "step"}
     known = lane.common
-    if known is not None and len(known[0]) == len(rest):
-        for name, value in rest.items():
+    if known is not None and len(known[0]) == len(metadata) - 2:
+        for name, value in metadata.items():
             last = known[0].get(name, MISSING)
-            if type(value) is not type(last) or value != last:
+            if last is MISSING:
+                if name != "step" and name != "source":
+                    break
+            elif last is not value and (type(value) is not type(last) or value != last):
                 break
         else:
             return known[1]
+    rest = {name: value for name, value in metadata.items() if name != "source" and name != "step"}
     result = form(rest)
     lane.common = None
     if all(type(v) in _UNCHANGING or (type(v) is dict and _is_flat(v)) for v in rest.values()):
