@@ -142,7 +142,7 @@ def greedy(a: int, **more: int) -> str:
 
 
 def configured(a: int, config: RunnableConfig) -> str:
-    return f"{a} {config['metadata']['langgraph_node']}"
+    return f"{a} {config['metadata']['langgraph_node']} {sorted(config)}"
 
 
 def maybe_configured(a: int, settings: Optional[RunnableConfig] = None) -> str:

@@ -41,7 +41,9 @@ class DirectCall:
         """The positional and named arguments of a call; raises what LangChain's validation raises."""
         positional, named = self._read(given, call_id)
         if self.config_name is not None:
-            named = {**named, self.config_name: where.config}
+            from langchain_core.runnables.config import ensure_config
+
+            named = {**named, self.config_name: ensure_config(where.config)}
         return positional, named
 
 
