@@ -39,7 +39,6 @@ HEAVY = [
     "redis",
     "rich",
     "sqlite3",
-    "uuid",
 ]
 """Modules that a first `from stepgraph import StateGraph` must not load."""
 
