@@ -72,6 +72,6 @@ def outcome(machine: Machine) -> Any:
         raise pause
     output = machine.output() if machine.produced else None
     asked = machine.interrupts()
-    if asked and (output is None or isinstance(output, dict)):
-        return {**(output or {}), INTERRUPT: list(asked)}
+    if asked:
+        return {**(output if isinstance(output, dict) else {}), INTERRUPT: list(asked)}
     return output

@@ -105,9 +105,9 @@ async def aexecute_observed(task: Task, observer: Observer, off_loop: OffLoop | 
     node = task.node
     if task.index >= 0:
         task.input = own_input(task.argument)
-    await observer.atask_begins(task)
     handed_up: ParentCommand | None = None
     try:
+        await observer.atask_begins(task)
         try:
             acall = node.acall
             result = await acall(task) if acall is not None else node.call(task)  # type: ignore[misc]

@@ -17,7 +17,7 @@ OutputT = TypeVar("OutputT")
 Config = Mapping[str, Any]
 
 
-class _Abstract(metaclass=ABCMeta):
+class _Abstract(metaclass=ABCMeta):  # noqa: B024
     """A base with room for attributes, so that a bridge can put another library's base beside it."""
 
 

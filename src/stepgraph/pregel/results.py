@@ -208,7 +208,7 @@ def target_node(plan: Plan, name: Any, source: str) -> NodePlan | None:
     node = plan.nodes.get(name) if isinstance(name, str) else None
     if node is not None and node is not plan.start:
         return node
-    names = [known for known in plan.nodes if known != "__start__"]
+    names = [known for known in plan.nodes if not known.startswith("__")]  # hidden ones are no choices
     if name == "END":
         hint = "To end the run, import END from stepgraph.graph and use it in place of the text 'END'."
     else:

@@ -61,6 +61,6 @@ def as_output(graph: Any, stream_mode: Any, version: str, parts: list[Any]) -> A
         from stepgraph.values.parts import GraphOutput
 
         return GraphOutput(output, tuple(asked))
-    if asked and (output is None or isinstance(output, dict)):
-        return {**(output or {}), INTERRUPT: asked}
+    if asked:
+        return {**(output if isinstance(output, dict) else {}), INTERRUPT: asked}
     return output

@@ -7,7 +7,6 @@ shared countdown. Consecutive supersteps of purely synchronous nodes run on one 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextvars import Context, copy_context
@@ -18,6 +17,7 @@ from stepgraph.errors import NodeCancelledError
 from stepgraph.pregel import bridges
 from stepgraph.pregel.call import aexecute
 from stepgraph.pregel.drivers.pool import POOL
+from stepgraph.pregel.drivers.stopping import request_stop
 from stepgraph.pregel.drivers.sync import is_given_up, run_task, run_tasks, settle_error
 from stepgraph.pregel.ending import close, close_failed, outcome
 from stepgraph.pregel.observed import aobserved_outcome
@@ -140,17 +140,6 @@ def _segment(machine: Machine, tasks: Sequence[Task]) -> Sequence[Task]:
         if recorder is not None and recorder.waits:
             recorder.between_steps()
     return tasks
-
-
-def request_stop(machine: Machine) -> None:
-    """Start nothing more below this level, and cancel coroutines that its synchronous nodes wait for."""
-    machine.stop_requested = True
-    calls = sys.modules.get("stepgraph.pregel.drivers.calls")
-    if calls is not None:
-        calls.drop_calls(machine)
-    host = machine.scope.root.loop_host
-    if host is not None:
-        host.cancel_stopped()
 
 
 async def offload(machine: Machine, work: Callable[..., Any], *arguments: Any) -> Any:

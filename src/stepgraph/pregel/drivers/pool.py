@@ -19,6 +19,8 @@ from contextvars import copy_context
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.pregel.drivers.stopping import request_stop
+
 if TYPE_CHECKING:
     from stepgraph.pregel.task import Task
 
@@ -107,7 +109,18 @@ class SharedStep:
     further task is started, those that run are waited for, and the first error is raised by `wait`.
     """
 
-    __slots__ = ("_context", "_done", "_helpers", "_lock", "_notify", "_run_one", "_tasks", "errors", "left")
+    __slots__ = (
+        "_context",
+        "_done",
+        "_helpers",
+        "_lock",
+        "_machine",
+        "_notify",
+        "_run_one",
+        "_tasks",
+        "errors",
+        "left",
+    )
 
     def __init__(
         self,
@@ -117,6 +130,7 @@ class SharedStep:
         notify: Callable[[], None] | None = None,
     ) -> None:
         self._tasks: Iterator[Task] = iter(tasks)
+        self._machine = tasks[0].machine
         self._run_one = run_one
         self._helpers = helpers
         self._lock = threading.Lock()
@@ -152,7 +166,7 @@ class SharedStep:
                 self._run_one(task)
             except BaseException as error:
                 self.errors.append(error)
-                task.machine.stop_requested = True
+                request_stop(self._machine)
                 ended += self.stop()
             now = perf_counter()
             task.node.quick = now - began < QUICK_SECONDS
@@ -194,6 +208,7 @@ class SharedStep:
 
     def abandon(self) -> None:
         """Called when the waiting thread was interrupted: start nothing more, and wait for what runs."""
+        request_stop(self._machine)
         skipped = self.stop()
         if skipped:
             self._count(skipped)
