@@ -168,7 +168,7 @@ def is_removal(message: Any) -> bool:
     """Whether a message that was read asks to remove others."""
     if type(message) is dict:
         return bool(message.get("role", message.get("type")) == REMOVE_ROLE)
-    return _known is not None and isinstance(message, _known.removal)
+    return _known is not None and type(message) not in _known.complete and isinstance(message, _known.removal)
 
 
 def reader_of(form: str | None) -> Callable[[Any], list[Any]]:
