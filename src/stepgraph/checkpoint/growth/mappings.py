@@ -90,8 +90,7 @@ class DictState:
         gone = self._gone(now)
         if gone is None:
             return None
-        clean = dirty is not None and (not dirty or dirty.isdisjoint(self._known_ids()))
-        if clean and not gone and all(map(is_, before.values(), now.values())):
+        if not gone and all(map(is_, before.values(), now.values())) and self._untouched(dirty):
             new = list(islice(reversed(now), len(now) - len(before)))
             return DictOp((), {key: now[key] for key in reversed(new)}, {})
         op = DictOp(gone, {}, {}, 0, {})
@@ -128,6 +127,10 @@ class DictState:
             self.edited.add(key)
         op.changed[key] = value
         op.old += 1
+
+    def _untouched(self, dirty: Dirty) -> bool:
+        """Whether none of the values may have been changed in place."""
+        return dirty is not None and (not dirty or dirty.isdisjoint(self._known_ids()))
 
     def _known_ids(self) -> set[int]:
         """The ids of all values, and maybe of some that were dropped."""

@@ -113,7 +113,7 @@ class ListState:
             tail = min(tail, shorter - start)
         if not start and not tail and size and length:
             return self._slide(now, dirty)
-        if dirty is None or (dirty and not dirty.isdisjoint(self._known_ids())):
+        if (start or tail) and (dirty is None or (dirty and not dirty.isdisjoint(self._known_ids()))):
             return self._with_edits(now, start, tail, dirty)
         if start == size == length:
             return ListOp([], [])
