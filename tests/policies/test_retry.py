@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
+from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -12,7 +14,7 @@ from stepgraph.graph import START, StateGraph
 from stepgraph.runtime import Runtime
 from stepgraph.types import Command, RetryPolicy, Send, interrupt
 
-from .conftest import Runner, chain, thread
+from .conftest import HeldClock, Runner, await_until, chain, thread, wait_until
 
 
 class State(TypedDict, total=False):
@@ -236,3 +238,51 @@ def test_retries_make_no_events_of_their_own(runner: Runner) -> None:
     graph = chain(State, runner.node(flaky), retry_policy=often()).compile()
     modes = [mode for mode, _ in runner.stream(graph, {"log": []}, stream_mode=["tasks", "updates"])]
     assert modes == ["tasks", "updates", "tasks"]
+
+
+class Patient(HeldClock):
+    """Sleeps until the run is being stopped, as a long wait would be cut short."""
+
+    def sleep(self, seconds: float, stopping: Callable[[], bool]) -> None:
+        self.slept.append(seconds)
+        wait_until(stopping)
+
+    async def asleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await asyncio.sleep(60)
+
+
+def test_nobody_waits_for_a_retry_when_a_sibling_has_failed(runner: Runner) -> None:
+    clock = runner.clock = Patient()
+    broken = [True]
+
+    def flaky(state: State) -> State:
+        if broken:
+            raise ConnectionError
+        return {"log": ["up"]}
+
+    def fails(state: State) -> State:
+        wait_until(lambda: clock.slept or not broken)
+        return fails_once()
+
+    async def afails(state: State) -> State:
+        await await_until(lambda: clock.slept or not broken)
+        return fails_once()
+
+    def fails_once() -> State:
+        if broken:
+            raise ValueError("final")
+        return {"log": ["mended"]}
+
+    builder = chain(State, runner.node(flaky), retry_policy=often())
+    builder.add_node("fails", afails if runner.nodes == "async nodes" else fails).add_edge(START, "fails")
+    graph = builder.compile(InMemorySaver())
+    with pytest.raises(ValueError, match="final"):
+        runner.invoke(graph, {"log": []}, thread())
+    state = graph.get_state(thread())
+    assert {task.name: repr(task.error) for task in state.tasks} == {
+        "fails": "ValueError('final')",
+        "flaky": "None",
+    }
+    broken.clear()
+    assert runner.invoke(graph, None, thread()) == {"log": ["mended", "up"]}
