@@ -109,7 +109,9 @@ def forgive(theirs: Any, ours: Any) -> None:
 def compare(options: argparse.Namespace, counts: Counter[str]) -> None:
     """Compare generated programs until one differs."""
 
-    agreed = programs(PAUSING) if options.then in ("replay", "update") else AGREED
+    agreed = (
+        programs(PAUSING) if options.then in ("replay", "update") or options.durability == "sync" else AGREED
+    )
 
     @settings(
         max_examples=options.examples,
