@@ -49,13 +49,18 @@ def inherited_by_root(outer: Config, config: Config | None) -> Config | None:
     """
     if current_task() is None:
         return merge_configs(outer, config)
-    metadata = {
-        key: value
-        for key, value in (outer.get("metadata") or {}).items()
-        if not key.startswith("langgraph_") and key not in TRACED_KEYS
-    }
-    kept = {"callbacks": outer.get("callbacks"), "tags": outer.get("tags"), "metadata": metadata}
+    callbacks = outer.get("callbacks")
+    if hasattr(callbacks, "remove_metadata"):
+        callbacks = callbacks.copy()
+        callbacks.remove_metadata([key for key in callbacks.metadata if _is_place(key)])
+    metadata = {key: value for key, value in (outer.get("metadata") or {}).items() if not _is_place(key)}
+    kept = {"callbacks": callbacks, "tags": outer.get("tags"), "metadata": metadata}
     return merge_configs({key: value for key, value in kept.items() if value}, config)
+
+
+def _is_place(key: str) -> bool:
+    """Whether a key of metadata says where in its run something stands."""
+    return key.startswith("langgraph_") or key in TRACED_KEYS
 
 
 def observe(bridge: LangChainBridge, machine: Machine, options: Options) -> None:
