@@ -16,8 +16,8 @@ from stepgraph.checkpoint.growth.encoder import encode_writes_rows
 from stepgraph.checkpoint.growth.frames import Record
 from stepgraph.checkpoint.growth.lanes import Lane, common_part
 from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
-from stepgraph.checkpoint.growth.retention import doomed_of, plan_drop, plan_keep_newest
-from stepgraph.checkpoint.growth.rows import Key
+from stepgraph.checkpoint.growth.retention import doomed_of, needs, plan_drop, plan_keep_newest
+from stepgraph.checkpoint.growth.rows import Key, Row
 from stepgraph.checkpoint.memory_rows import MemoryHistory, nested_view, run_program
 from stepgraph.checkpoint.step_saver import (
     Encoded,
@@ -26,6 +26,7 @@ from stepgraph.checkpoint.step_saver import (
     StepSaver,
     config_of,
     cutoff_of,
+    deleted_meanwhile,
     key_of,
     matches,
     public,
@@ -202,18 +203,27 @@ class InMemorySaver(StepSaver):
                         histories[item.key].add_writes(item.checkpoint_id, writes)
 
     def _check_batch(self, batch: Sequence[Encoded], histories: Mapping[Key, MemoryHistory]) -> None:
-        """Refuse a batch of which a step expects another head than it will find."""
+        """Refuse a batch of which a step expects another head than it will find, or refers to what was deleted."""
         heads = {key: history.newest for key, history in histories.items()}
-        for item in batch:
-            if not isinstance(item, EncodedStep):
-                continue
-            checkpoint_id, parent, run_id, *_ = item.row
-            newest = heads[item.key]
-            if item.expected_head is not MISSING and item.expected_head != newest:
-                for other in batch:
-                    self._lanes.break_off(other.lane)
-                self._refuse(item.key, histories[item.key], newest, run_id, parent)
-            heads[item.key] = checkpoint_id if newest is None else max(newest, checkpoint_id)
+        stored: set[tuple[Key, str]] = set()
+        try:
+            for item in batch:
+                if not isinstance(item, EncodedStep):
+                    continue
+                checkpoint_id, parent, run_id, *_ = item.row
+                key, newest = item.key, heads[item.key]
+                if item.expected_head is not MISSING and item.expected_head != newest:
+                    self._refuse(key, histories[key], newest, run_id, parent)
+                if self._lanes.get(key) is not item.lane:
+                    for place in needs(Row(*item.row)):
+                        if place not in histories[key].rows and (key, place) not in stored:
+                            raise deleted_meanwhile(key, run_id)
+                heads[key] = checkpoint_id if newest is None else max(newest, checkpoint_id)
+                stored.add((key, checkpoint_id))
+        except ThreadBusyError:
+            for item in batch:
+                self._lanes.break_off(item.lane)
+            raise
 
     def _history(self, key: Key) -> MemoryHistory:
         history = self._histories.get(key)

@@ -27,6 +27,7 @@ from stepgraph.checkpoint.growth.codec import Codec, UnreadableCheckpointWarning
 from stepgraph.checkpoint.growth.encoder import changes_between, encode_row, encode_writes_rows
 from stepgraph.checkpoint.growth.lanes import Lane, Lanes
 from stepgraph.checkpoint.growth.rows import Key, RowParts, WritesParts
+from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING, Missing
 from stepgraph.values.names import CONFIG_KEY_EXPECTED_HEAD
 
@@ -336,6 +337,18 @@ def run_id_of(config: Mapping[str, Any], metadata: Mapping[str, Any] | None = No
     if found is None and len(config) > 1:
         found = config.get("run_id") or (config.get("metadata") or {}).get("run_id")
     return None if found is None else str(found)
+
+
+def deleted_meanwhile(key: Key, run_id: str | None) -> ThreadBusyError:
+    """What to raise where a step refers to checkpoints that were deleted since it was encoded."""
+    return ThreadBusyError(
+        key[0],
+        key[1],
+        run_id=run_id,
+        message=f"Thread {key[0]!r}, namespace {key[1]!r}, was pruned or deleted while run {run_id} was at work on it, so"
+        " its next checkpoint cannot be stored. Run again: it goes on from the newest checkpoint that is left. Prune"
+        " threads that no run is at work on.",
+    )
 
 
 def to_tuple(key: Key, loaded: Loaded, metadata: Any) -> CheckpointTuple:

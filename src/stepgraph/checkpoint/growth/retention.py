@@ -22,7 +22,7 @@ from stepgraph.checkpoint.growth.task_writes import read_task_writes
 from stepgraph.checkpoint.growth.tracker import WHOLE
 from stepgraph.checkpoint.ids import unix_time_of
 
-__all__ = ("Plan", "doomed_of", "plan_drop", "plan_keep_newest", "references")
+__all__ = ("Plan", "doomed_of", "needs", "plan_drop", "plan_keep_newest")
 
 _PAGE: Final = 200
 
@@ -103,7 +103,7 @@ def plan_drop(key: Key, doomed: Collection[str], codec: Codec, *, replaced: bool
             if row.id == last:
                 continue
             parents[row.id] = row.parent
-            if row.id not in plan.doomed and not plan.doomed.isdisjoint(references(row)):
+            if row.id not in plan.doomed and not plan.doomed.isdisjoint((row.parent, *needs(row))):
                 needy.append(row)
         if len(page) < _PAGE:
             break
@@ -123,11 +123,12 @@ def plan_drop(key: Key, doomed: Collection[str], codec: Codec, *, replaced: bool
     return plan
 
 
-def references(row: Row) -> Iterator[str]:
-    """The checkpoints that a row needs, or names as its parent."""
-    if row.parent is not None:
+def needs(row: Row) -> Iterator[str]:
+    """The checkpoints without which a row cannot be read."""
+    record = Record(row.record)
+    if not record.complete and row.parent is not None:
         yield row.parent
-    yield from Record(row.record).places()
+    yield from record.places()
     for entry in unpackb(row.values or b"\x80").values():
         if type(entry) is list and entry[0] != WHOLE:
             yield entry[1]

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from stepgraph.checkpoint.growth.codec import Codec
 from stepgraph.checkpoint.growth.frames import Record
-from stepgraph.checkpoint.growth.retention import Plan, doomed_of, plan_drop, plan_keep_newest, references
+from stepgraph.checkpoint.growth.retention import Plan, doomed_of, needs, plan_drop, plan_keep_newest
 from stepgraph.checkpoint.growth.rows import (
     Children,
     Key,
@@ -26,7 +26,7 @@ from stepgraph.checkpoint.growth.rows import (
 )
 from stepgraph.checkpoint.sqlite.metadata import StoredMetadata, filter_condition
 from stepgraph.checkpoint.sqlite.statements import R, Statement, StatementProgram, in_chunks, marks
-from stepgraph.checkpoint.step_saver import Encoded, EncodedStep, EncodedWrites
+from stepgraph.checkpoint.step_saver import Encoded, EncodedStep, EncodedWrites, deleted_meanwhile
 from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING
 
@@ -232,7 +232,7 @@ def _check_head(item: EncodedStep, in_batch: str | None) -> StatementProgram[Non
 def _check_references(item: EncodedStep, stored: set[str]) -> StatementProgram[None]:
     """Something was deleted since the row was encoded: is what it refers to still there?"""
     row = Row(*item.row)
-    needed = sorted({place for place in references(row) if place != row.id and place not in stored})
+    needed = sorted({place for place in needs(row) if place != row.id and place not in stored})
     found = 0
     for ids in in_chunks(needed):
         rows = yield Statement(
@@ -241,14 +241,7 @@ def _check_references(item: EncodedStep, stored: set[str]) -> StatementProgram[N
         )
         found += rows[0][0]
     if found < len(needed):
-        raise ThreadBusyError(
-            item.key[0],
-            item.key[1],
-            run_id=row.run_id,
-            message=f"Thread {item.key[0]!r}, namespace {item.key[1]!r}, was pruned or deleted while run"
-            f" {row.run_id} was at work on it, so its next checkpoint cannot be stored. Run again: it goes on from"
-            " the newest checkpoint that is left. Prune threads that no run is at work on.",
-        )
+        raise deleted_meanwhile(item.key, row.run_id)
 
 
 def _store_rest(rows: Sequence[Any]) -> StatementProgram[None]:
