@@ -65,7 +65,9 @@ def outcome(machine: Machine) -> Any:
                 f"A node of root graph {machine.plan.graph_name!r} returned Command(graph=Command.PARENT), but a root has no "
                 "parent. Leave graph out, or run this graph as a node of another."
             )
-        raise ParentCommand(commands[0] if len(commands) == 1 else commands)  # type: ignore[arg-type]
+        handed_up = ParentCommand(commands[0] if len(commands) == 1 else commands)  # type: ignore[arg-type]
+        machine.parent.handed_up_by = machine.plan.graph_name
+        raise handed_up
     if machine.parent is not None:
         pause = GraphInterrupt(machine.interrupts())
         machine.parent.swallowed = pause

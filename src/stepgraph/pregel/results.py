@@ -186,7 +186,8 @@ def _add_targets(
         if isinstance(name, Send):
             sends.append(checked_send(task.node.plan, name, task.node.name))
         elif name != END:
-            node = target_node(task.node.plan, name, f"Command(goto=...) of node {task.node.name!r}")
+            by = f", handed up by graph {task.handed_up_by!r}," if task.handed_up_by else ""
+            node = target_node(task.node.plan, name, f"Command(goto=...) of node {task.node.name!r}{by}")
             if node is not None:
                 targets += (node,)
     return targets

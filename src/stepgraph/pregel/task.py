@@ -68,6 +68,7 @@ class Task:
     handler: Task | None = None
     written: list[tuple[str, Any]] | None = None
     handled: Any = None
+    handed_up_by: str | None = None
     _id: str | None = None
     _config: dict[str, Any] | None = None
     _runtime: Any = None

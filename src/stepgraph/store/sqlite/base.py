@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import count
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from stepgraph.checkpoint.sqlite.locks import connection_lock
 from stepgraph.store.base.config import IndexConfig, TTLConfig, utc_now
 from stepgraph.store.base.embed import Embeddings
 from stepgraph.store.base.indexing import Indexing
@@ -25,7 +26,6 @@ from stepgraph.store.sql.statements import Change, Query
 from stepgraph.store.sql.values import load_json
 from stepgraph.store.sqlite import migrations
 from stepgraph.store.sqlite.dialect import SqliteDialect, vector_extension_path
-from stepgraph.checkpoint.sqlite.locks import connection_lock
 
 Outcome = TypeVar("Outcome")
 MIGRATIONS = migrations.MIGRATIONS
