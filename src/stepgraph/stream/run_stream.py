@@ -155,7 +155,7 @@ class GraphRunStream(_RunStream):
         Raises:
             KeyError: There is no such projection.
         """
-        buffers = {name: self.extensions[name]._subscribe(False, 1, repr(name))[0] for name in names}
+        buffers = {name: self.extensions[name]._subscribe(False, 1, name)[0] for name in names}
         while buffers:
             for name, buffer in buffers.items():
                 while buffer:
@@ -226,6 +226,7 @@ class AsyncGraphRunStream(_RunStream):
         self._graph_aiter = graph_aiter
         self._next: asyncio.Task[Any] | None = None
         self._turn: asyncio.Lock | None = None
+        self._aborting = False
         if wire_pump and graph_aiter is not None:
             mux.bind_apump(self._apump_next)
 
@@ -258,11 +259,9 @@ class AsyncGraphRunStream(_RunStream):
             if event is not None:
                 self._observe_event(event)
                 await mux.apush(event)
-        except CancelledError as error:
-            if self._next is not None and not self._next.cancelled():
-                raise
-            self._next = None
-            await mux.afail(error)
+        except CancelledError:
+            if self._aborting:
+                return False
             raise
         except Exception as error:
             self._next = None
@@ -315,6 +314,7 @@ class AsyncGraphRunStream(_RunStream):
     async def abort(self) -> None:
         """Stop the run; what it finished is kept, readers find the end."""
         if not self._mux.closed:
+            self._aborting = True
             await self._close_run()
             await self._mux.aclose()
 

@@ -94,7 +94,8 @@ class StreamChannel(Generic[T]):
         if asynchronously and not self._is_async:
             raise TypeError("This StreamChannel is bound to sync mode — use 'for' instead.")
         if self._buffers:
-            name = f" {label or self.name!r}" if label or self.name else ""
+            known = label or self.name
+            name = f" {known!r}" if known else ""
             raise RuntimeError(
                 f"StreamChannel{name} already has a subscriber; use .{'atee' if asynchronously else 'tee'}(n) for fan-out."
             )
