@@ -14,7 +14,14 @@ from stepgraph.checkpoint.serde.errors import CorruptPayloadError, NotStorableEr
 if TYPE_CHECKING:
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
-__all__ = ("Codec", "CorruptCheckpointError", "UnreadableCheckpointWarning", "not_storable", "unreadable")
+__all__ = (
+    "Codec",
+    "CorruptCheckpointError",
+    "UnreadableCheckpointWarning",
+    "is_literal",
+    "not_storable",
+    "unreadable",
+)
 
 
 class CorruptCheckpointError(CorruptPayloadError):
@@ -56,11 +63,11 @@ class Codec:
         pack: The bytes of a value.
         unpack: The value of bytes.
         digest: Bytes of a value that depend on its content alone, to be hashed; never stored.
-        is_literal: Whether a value is stored as it is, among what we store of our own: small and plain. Nothing is where
+        keeps_literals: Whether small and plain values are stored as they are, among what we store of our own. Not where
             a serializer of a person's must see every value, to encrypt it for example.
     """
 
-    __slots__ = ("digest", "is_literal", "pack", "serde", "unpack")
+    __slots__ = ("digest", "keeps_literals", "pack", "serde", "unpack")
 
     def __init__(self, serde: SerializerProtocol) -> None:
         from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -72,12 +79,12 @@ class Codec:
         if isinstance(serde, JsonPlusSerializer):
             self.pack = self.digest = serde.pack
             self.unpack = serde.unpack
-            self.is_literal: Callable[[Any], bool] = _is_literal
+            self.keeps_literals = True
         else:
             self.pack = lambda value: pack_value(serde, value)
             self.unpack = lambda data: unpack_value(serde, data)
             self.digest = JsonPlusSerializer().pack
-            self.is_literal = _never
+            self.keeps_literals = False
 
 
 _SHORT: Final = 64
@@ -85,17 +92,14 @@ _LARGE: Final = 1 << 63
 _BOOL_OR_FLOAT: Final[frozenset[type]] = frozenset((bool, float))
 
 
-def _is_literal(value: Any) -> bool:
+def is_literal(value: Any) -> bool:
+    """Whether a value that is not `None` is small and plain."""
     kind = type(value)
     if kind is str:
         return len(value) < _SHORT and value.isascii() is True
     if kind is int:
         return bool(-_LARGE < value < _LARGE)
     return kind in _BOOL_OR_FLOAT
-
-
-def _never(value: Any) -> bool:
-    return False
 
 
 def not_storable(error: NotStorableError, channel: str) -> NotStorableError:

@@ -13,7 +13,7 @@ from ormsgpack import packb
 
 from stepgraph.checkpoint.base import WRITES_IDX_MAP
 from stepgraph.checkpoint.changes import StepChanges
-from stepgraph.checkpoint.growth.codec import Codec, not_storable
+from stepgraph.checkpoint.growth.codec import Codec, is_literal, not_storable
 from stepgraph.checkpoint.growth.frames import Frame, difference_record
 from stepgraph.checkpoint.growth.lanes import Lane, OpaqueValue
 from stepgraph.checkpoint.growth.rows import RowParts, WritesParts
@@ -48,15 +48,20 @@ def encode_row(
         NotStorableError: A value cannot be stored.
     """
     own, values = changes.id, changes.values
-    stored: dict[str, Any] | None = {} if changes.writes else None
     places = dict.fromkeys(values, own)
-    try:
-        packed = _encode_values(lane, changes, codec, places, stored) if values else _NOTHING
-        writes = None if stored is None else encode_task_writes(changes.writes, values, stored, codec)
-    except BaseException:
-        # Trackers that went on would refer to a row that is never stored.
-        lane.broken = True
-        raise
+    if codec.keeps_literals and _is_plain(changes):
+        # What is stored of plain values is the values themselves.
+        packed = packb(values)
+        writes = packb(changes.writes) if changes.writes else None
+    else:
+        stored: dict[str, Any] | None = {} if changes.writes else None
+        try:
+            packed = _encode_values(lane, changes, codec, places, stored) if values else _NOTHING
+            writes = None if stored is None else encode_task_writes(changes.writes, values, stored, codec)
+        except BaseException:
+            # Trackers that went on would refer to a row that is never stored.
+            lane.broken = True
+            raise
     base = changes.parent_id
     frame = Frame() if base is None else lane.frames.pop(base, None)
     if frame is None:
@@ -68,14 +73,27 @@ def encode_row(
     return own, logical, changes.run_id, metadata, record, packed, writes  # type: ignore[return-value]
 
 
+def _is_plain(changes: StepChanges) -> bool:
+    """Whether all values and all writes of a step are stored as they are."""
+    values = changes.values
+    for value in values.values():
+        if value is not None and not is_literal(value):
+            return False
+    for _, _, pairs in changes.writes:
+        for channel, value in pairs:
+            if value is not None and value is not values.get(channel) and not is_literal(value):
+                return False
+    return True
+
+
 def _encode_values(
     lane: Lane, changes: StepChanges, codec: Codec, places: dict[str, str], stored: dict[str, Any] | None
 ) -> bytes:
     """All values of a row; corrects in `places` where those are that were stored before."""
-    own, dirty, is_literal = changes.id, changes.returned, codec.is_literal
+    own, dirty, literals = changes.id, changes.returned, codec.keeps_literals
     entries: dict[str, Any] = {}
     for channel, value in changes.values.items():
-        if value is None or is_literal(value):
+        if value is None or (literals and is_literal(value)):
             entries[channel] = value
             continue
         try:
@@ -156,7 +174,7 @@ def encode_writes_rows(
     ordinary = []
     for index, (channel, value) in enumerate(writes):
         form = value
-        if value is not None and not codec.is_literal(value):
+        if value is not None and not (codec.keeps_literals and is_literal(value)):
             try:
                 form = _encode_write(lane, channel, value, codec)
             except NotStorableError as error:

@@ -67,17 +67,19 @@ class Frame:
             changes: What changed.
             places: Where the changed values are.
         """
-        self.versions.update(changes.versions)
         record, cleared = _difference(changes)
-        for name in cleared:
-            self.places.pop(name, None)
+        self.versions.update(changes.versions)
+        if cleared:
+            for name in cleared:
+                self.places.pop(name, None)
         self.places.update(places)
         if changes.seen:
             self.seen.update(changes.seen)
         if changes.parent_id is None:
             self.begin()
             return complete_record(changes.id, changes.ts, changes.updated, self)
-        self.count(len(record))
+        self._steps += 1
+        self._bytes += len(record)
         if self._steps >= KEY_EVERY and self._bytes >= self._due:
             complete = complete_record(changes.id, changes.ts, changes.updated, self)
             if self._bytes >= len(complete):

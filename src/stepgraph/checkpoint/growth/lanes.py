@@ -167,16 +167,18 @@ class Lanes:
         self._lanes: OrderedDict[Key, Lane] = OrderedDict()
         self._weights: dict[Key, float] = {}
         self._total = 0.0
+        self._recent: Lane | None = None
         self._guard = Lock()
 
     def get(self, key: Key) -> Lane | None:
         """A lane that is remembered."""
         lane = self._lanes.get(key)
-        if lane is not None:
+        if lane is not None and lane is not self._recent:
             try:
                 self._lanes.move_to_end(key)
             except KeyError:
                 return None
+            self._recent = lane
         return lane
 
     def open(self, key: Key, generation: int = 0) -> Lane:
@@ -208,6 +210,7 @@ class Lanes:
     def _forget(self, key: Key) -> None:
         if self._lanes.pop(key, None) is not None:
             self._total -= self._weights.pop(key, 0)
+            self._recent = None
 
     def forget(self, key: Key) -> None:
         """Forget a lane."""

@@ -23,7 +23,7 @@ from typing import Any, Final
 from ormsgpack import packb, unpackb
 
 from stepgraph.checkpoint.changes import TaskWrites
-from stepgraph.checkpoint.growth.codec import Codec, not_storable
+from stepgraph.checkpoint.growth.codec import Codec, is_literal, not_storable
 from stepgraph.checkpoint.serde.errors import NotStorableError
 from stepgraph.values.missing import MISSING
 
@@ -68,13 +68,13 @@ def encode_task_writes(
         codec: Makes bytes.
     """
     sources: dict[str, _Source] = {}
-    is_literal = codec.is_literal
+    literals = codec.keeps_literals
     tasks = []
     for task_id, path, pairs in writes:
         encoded = []
         for channel, value in pairs:
             form = value
-            if value is not None and not is_literal(value):
+            if value is not None and not (literals and is_literal(value)):
                 form = _refer(channel, value, values, stored, sources) if channel in values else None
                 if form is None and channel in values and type(value) in _CONTAINERS:
                     form = _refer_to_part(value, values[channel], codec)
