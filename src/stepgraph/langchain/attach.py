@@ -60,8 +60,8 @@ class LangChainBridge:
             kind.__bases__ = (*bases, self.runnable, Generic)
 
     def calls_of(self, action: Any) -> tuple[Any, Any] | None:
-        """How a node calls a dict of runnables, or a sequence of them; None for any other action."""
-        if not isinstance(action, dict) and type(action).__name__ != "RunnableSequence":
+        """How a node calls a runnable, or a dict of them; None for any other action."""
+        if not isinstance(action, (dict, self.runnable)):
             return None
         from stepgraph.langchain.nodes import calls_of
 

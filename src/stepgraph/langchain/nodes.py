@@ -1,7 +1,7 @@
-"""Actions of nodes that only LangChain knows: dicts of runnables, and sequences of them.
+"""Runnables as nodes, and dicts of them.
 
 A sequence that is a node shows its steps as steps of the node, not as a run of their own between. Where somebody watches
-the events of a run as they come (`astream_events`), its steps stream into each other.
+the events of a run as they come (`astream_events`), runnables stream, the steps of a sequence into each other.
 """
 
 from __future__ import annotations
@@ -15,33 +15,27 @@ if TYPE_CHECKING:
     from stepgraph.pregel.task import Task
 
 
-def calls_of(action: Any) -> tuple[Any, Any] | None:
-    """The sync and async forms of a node's call; None if the action is an ordinary one.
+def calls_of(action: Any) -> tuple[Any, Any]:
+    """The sync and async forms of a node's call.
 
     Raises:
         TypeError: A dict holds something that is no runnable and no function.
     """
-    if isinstance(action, dict):
-        return _plain_calls(coerce_to_runnable(action))
-    if not isinstance(action, RunnableSequence) or type(action) is not RunnableSequence:
-        return None
-    invoke, ainvoke = _plain_calls(action)
-    steps = action.steps
+    runnable: Any = coerce_to_runnable(action)
+    steps = runnable.steps if type(runnable) is RunnableSequence else [runnable]
+    alone = len(steps) == 1
 
     def call(task: Task) -> Any:
-        return invoke(task) if task.observed is None else _run(steps, task)
+        if task.observed is None or (alone and task.observed.handlers.tap is None):
+            return runnable.invoke(task.input, task.config)
+        return _run(steps, task)
 
     async def acall(task: Task) -> Any:
-        return await ainvoke(task) if task.observed is None else await _arun(steps, task)
+        if task.observed is None or (alone and task.observed.handlers.tap is None):
+            return await runnable.ainvoke(task.input, task.config)
+        return await _arun(steps, task)
 
     return call, acall
-
-
-def _plain_calls(runnable: Any) -> tuple[Any, Any]:
-    return (
-        lambda task: runnable.invoke(task.input, task.config),
-        lambda task: runnable.ainvoke(task.input, task.config),
-    )
 
 
 def _step_config(task: Task, number: int) -> dict[str, Any]:

@@ -279,7 +279,7 @@ def _run_config(machine: Machine, callbacks: Any) -> dict[str, Any]:
     above = {} if outer is None else {"callbacks": outer.callbacks}
     own = {**(machine.level.config or {}), "callbacks": callbacks}
     config = merge_configs({**above, "metadata": parent.config["metadata"]}, own)
-    config["metadata"] = {**config["metadata"], "checkpoint_ns": parent.namespace, **INTEGRATION}
+    config["metadata"] = {"checkpoint_ns": parent.namespace, **config["metadata"], **INTEGRATION}
     return config
 
 
@@ -327,7 +327,9 @@ def _input_of(task: Task) -> Any:
 
     arguments, named = task.input
     try:
-        return dict(signature(task.node.action).bind_partial(*arguments, **named).arguments)
+        bound = signature(task.node.action).bind_partial(*arguments, **named)
+        bound.apply_defaults()
+        return dict(bound.arguments)
     except (TypeError, ValueError):
         return {"args": arguments, "kwargs": named}
 

@@ -94,7 +94,7 @@ def task_config(task: Task) -> dict[str, Any]:
     known_metadata = root_metadata(base) if parent is None else base.get("metadata") or {}
     metadata = {**known_metadata, **task_place(task)}
     if machine.namespace:
-        metadata["checkpoint_ns"] = machine.namespace
+        metadata.setdefault("checkpoint_ns", machine.namespace)
     known = base.get("configurable") or {}
     configurable = {
         **known,
