@@ -88,6 +88,14 @@ CLASSICS: dict[str, Program] = {
     "a function that calls an asking child twice": root(
         Node("a"), Node("b", Call(ASKING_CHILD, 2), asks=1), Node("c"), edges=(edge("a", "b"), edge("b", "c"))
     ),
+    "a function that calls a child of many steps that asks last, twice": root(
+        Node("a", Call(chain(Node("aa"), Node("ab"), Node("ac"), Node("ad", Quiet(), asks=1)), 2)),
+        Node("b"),
+        edges=(edge("a", "b"),),
+    ),
+    "a function that calls a child that writes nothing": root(
+        Node("a"), Node("b", Call(chain(Node("ba", Quiet())))), edges=(edge("a", "b"),)
+    ),
     "a child that keeps its state, visited twice": root(
         Node("a"),
         Node("b", Nest(KEPT_CHILD)),

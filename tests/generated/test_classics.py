@@ -59,12 +59,13 @@ def test_a_cut_after_any_save_changes_nothing(durability: str, kind: str, progra
             assert (above, own.partition(":")[2]) not in done, f"{name} ran again after {saves} saves"
 
 
+@pytest.mark.parametrize("kind", ["plain", "direct"])
 @pytest.mark.parametrize("name", sorted(set(CLASSICS) - keeps_state))
-def test_with_exit_a_cut_after_any_save_changes_nothing(name: str) -> None:
+def test_with_exit_a_cut_after_any_save_changes_nothing(name: str, kind: str) -> None:
     program = CLASSICS[name]
     expected = outcome(finished(program))
-    for saves in range(total_saves(program, "exit", "direct") + 1):
-        run, _ = cut_after(program, saves, "exit", "direct")
+    for saves in range(total_saves(program, "exit", kind) + 1):
+        run, _ = cut_after(program, saves, "exit", kind)
         assert outcome(go_on(program, run)) == expected, f"cut after {saves} saves"
 
 
