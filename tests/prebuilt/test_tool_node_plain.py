@@ -102,9 +102,8 @@ def test_no_arguments_at_all_are_an_empty_object():
 
 def test_wrong_arguments_are_told_to_the_model():
     (message,) = ToolNode([add]).invoke(asking(plain_call("add", {"a": "many"})))["messages"]
-    assert message["content"].startswith(
-        "Error invoking tool 'add' with kwargs {'a': 'many'} with error:\n a: "
-    )
+    assert message["content"].startswith("Error invoking tool 'add' with kwargs {'a': 'many'} with error:\n ")
+    assert " a: " in message["content"]
     assert message["status"] == "error"
 
 

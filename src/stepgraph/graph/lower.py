@@ -143,10 +143,10 @@ def _node(plan: Plan, spec: NodeSpec, default_schema: Any = None) -> NodePlan:
     node.deferred = spec.defer
     node.metadata = spec.metadata
     node.trace_policy = spec.trace_policy
-    if spec.is_subgraph:
-        node.take = take_child_result
+    if plan.root:
+        node.take = take_root_result
     else:
-        node.take = take_root_result if plan.root else take_state_result
+        node.take = take_child_result if spec.is_subgraph else take_state_result
     schema = spec.input_schema or default_schema
     node.keys, node.managed = reads(plan, schema)
     if not spec.is_subgraph:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.base import get_checkpoint_metadata
 from stepgraph.checkpoint.ids import next_checkpoint_id
-from stepgraph.pregel import bridges
+from stepgraph.pregel import bridges, register
 from stepgraph.pregel.config import merge_configs
 from stepgraph.pregel.drivers.recorder import recorder_for, speaks_sync, version_source
 from stepgraph.pregel.ledger import Ledger
@@ -169,6 +169,8 @@ def _with_saver(
     _refuse_own_thread(scope, saver)
     scope.saver = saver
     scope.concurrency = graph.concurrency
+    if scope.concurrency == "reject":
+        register.enter(scope)
     scope.metadata = dict(get_checkpoint_metadata(scope.config, {}))
     durability = options.durability or configurable.get(CONFIG_KEY_DURABILITY) or "async"
     if durability not in _DURABILITIES:

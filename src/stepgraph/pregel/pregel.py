@@ -460,11 +460,23 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
     def _options(
         self, context: Any, output_keys: Any, before: Any, after: Any, durability: str | None, control: Any
     ) -> Options:
+        if output_keys is not None:
+            self._check_outputs((output_keys,) if isinstance(output_keys, str) else output_keys)
         options = Options()
         options.context, options.output_channels = context, output_keys
         options.interrupt_before, options.interrupt_after = before, after
         options.durability, options.control = durability, control
         return options
+
+    def _check_outputs(self, names: Sequence[str]) -> None:
+        if self.plan.fieldset.issuperset(names):
+            return
+        unknown = [name for name in names if name not in self.channels]
+        if unknown:
+            raise ValueError(
+                f"output_keys names {', '.join(map(repr, unknown))}, which graph {self.name!r} has no channel for. Its channels are: "
+                f"{', '.join(map(repr, self.plan.fields))}."
+            )
 
     def _stream_form(
         self, stream_mode: Any, print_mode: Any, debug: bool | None, subgraphs: bool, version: str

@@ -211,6 +211,17 @@ def _answers_before(task: Task, given: list[Any], answered: Mapping[str, Any]) -
     return None
 
 
+def answered_ids(writes: Sequence[tuple[str, str, Any]] | None) -> list[str]:
+    """Ids of the questions that a checkpoint's tasks got answers to: a task's are counted from 0, in the order it asked."""
+    return [
+        interrupt_id(task_id, index)
+        for task_id, pairs in pending_by_task(writes).items()
+        for channel, value in pairs
+        if channel == RESUME
+        for index in range(len(_as_tuple(value)))
+    ]
+
+
 def pending_ids(writes: Sequence[tuple[str, str, Any]] | None, answered_too: bool = False) -> list[str]:
     """Ids of the questions that wait at a checkpoint; `answered_too`: also those of tasks that went on since."""
     return [
@@ -229,6 +240,7 @@ def finished(pairs: Sequence[tuple[str, Any]]) -> bool:
 __all__ = (
     "MARKS",
     "Due",
+    "answered_ids",
     "apply_command_writes",
     "apply_pending",
     "due_tasks",

@@ -52,6 +52,7 @@ class Scope:
     """Everything that one root run and its nested graphs have in common."""
 
     __slots__ = (
+        "__weakref__",
         "answers",
         "callbacks",
         "checkpoint_map",
@@ -123,7 +124,7 @@ class Scope:
     def twin(self) -> Scope:
         """The same run, for a nested graph that differs in something."""
         twin = Scope.__new__(Scope)
-        for name in Scope.__slots__:
+        for name in Scope.__slots__[1:]:
             setattr(twin, name, getattr(self, name))
         return twin
 

@@ -21,6 +21,7 @@ from stepgraph.pregel.drivers.stopping import request_stop
 from stepgraph.pregel.drivers.sync import is_given_up, run_task, run_tasks, settle_error
 from stepgraph.pregel.ending import close, close_failed, outcome
 from stepgraph.pregel.observed import aobserved_outcome
+from stepgraph.pregel.register import leave as leave_thread
 from stepgraph.pregel.task import CURRENT
 
 if TYPE_CHECKING:
@@ -381,6 +382,8 @@ async def agive_up(machine: Machine, error: BaseException) -> None:
         except Exception as failure:
             if failure is not error:
                 error.add_note(f"Besides, what the run had finished could not be stored: {failure!r}")
+    if machine.parent is None:
+        leave_thread(machine.scope)
 
 
 async def aconclude(machine: Machine) -> Any:
@@ -391,7 +394,10 @@ async def aconclude(machine: Machine) -> Any:
 
         await regain(machine.parent.run_slot)
     if machine.parent is None and machine.recorder is not None:
-        await machine.recorder.asettle()
+        try:
+            await machine.recorder.asettle()
+        finally:
+            leave_thread(machine.scope)
     if machine.observed is not None:
         return await aobserved_outcome(machine)
     return outcome(machine)
@@ -445,6 +451,8 @@ async def astream_run(
             tasks = machine.commit(tasks)
         if machine.status == "breakpoint" and machine.sink is not None and machine.parent is None:
             machine.sink.breakpoint(machine)
+        while buffer:
+            yield pop()
     except GeneratorExit as closed:
         await agive_up(machine, closed)
         raise
@@ -453,8 +461,6 @@ async def astream_run(
         while buffer:
             yield pop()
         raise
-    while buffer:
-        yield pop()
     await aconclude(machine)
 
 

@@ -61,8 +61,9 @@ class TaskFuture(Future[T]):
     def result(self, timeout: float | None = None) -> T:
         """What the task returned; raises what it raised, and `TimeoutError` if it takes longer than `timeout` seconds."""
         self.collected = True
-        if timeout is None and self.job is not None and not _in_event_loop():
-            self.job()
+        job = self.job  # another thread may take it at any moment
+        if timeout is None and job is not None and not _in_event_loop():
+            job()
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:

@@ -19,6 +19,7 @@ from stepgraph.pregel.call import aexecute, execute, unwrapped
 from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
 from stepgraph.pregel.ending import close, close_failed, outcome
 from stepgraph.pregel.observed import observed_outcome
+from stepgraph.pregel.register import leave as leave_thread
 from stepgraph.pregel.task import CURRENT
 
 if TYPE_CHECKING:
@@ -196,7 +197,9 @@ def release(machine: Machine) -> None:
     if machine.parent is not None:
         if machine.parent.run_slot is not None:
             machine.parent.run_slot.regain()
-    elif scope.loop_host is not None:
+        return
+    leave_thread(scope)
+    if scope.loop_host is not None:
         scope.loop_host.close()
         scope.loop_host = None
 
@@ -232,6 +235,8 @@ def stream_run(
             tasks = machine.commit(tasks)
         if machine.status == "breakpoint" and machine.sink is not None and machine.parent is None:
             machine.sink.breakpoint(machine)
+        while buffer:
+            yield pop()
     except GeneratorExit as closed:
         give_up(machine, closed)
         raise
@@ -240,8 +245,6 @@ def stream_run(
         while buffer:
             yield pop()
         raise
-    while buffer:
-        yield pop()
     conclude(machine)
 
 

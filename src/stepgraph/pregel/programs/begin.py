@@ -14,6 +14,7 @@ from stepgraph.pregel.identity import without_last_task_id, without_task_ids
 from stepgraph.pregel.interrupts import is_resume_map, match_answers
 from stepgraph.pregel.programs.trampoline import Program, request
 from stepgraph.pregel.restore import (
+    answered_ids,
     apply_command_writes,
     apply_pending,
     due_tasks,
@@ -197,7 +198,11 @@ def _take_answers(machine: Machine, command: Command[Any], loaded: Any) -> Progr
     answers = match_answers(value, pending, None)
     if answers is None:
         history = yield request("list", {"configurable": {"thread_id": machine.scope.thread_id}})
-        asked = [key for found in history for key in pending_ids(found.pending_writes, True)]
+        asked = [
+            key
+            for found in history
+            for key in (*pending_ids(found.pending_writes, True), *answered_ids(found.pending_writes))
+        ]
         answers = match_answers(value, pending, asked)
     machine.scope.answers = answers
 
