@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from benchmarks.kinds import Scenario
-from benchmarks.scenarios import executors, fans, laws, loops, messages, storage, wide
+from benchmarks.scenarios import callbacks, executors, fans, laws, loops, messages, storage, wide
 
 ALL: list[Scenario] = [
     *loops.SCENARIOS,
     *fans.SCENARIOS,
     *wide.SCENARIOS,
     *messages.SCENARIOS,
+    *callbacks.SCENARIOS,
     *laws.SCENARIOS,
     *executors.SCENARIOS,
     *storage.SCENARIOS,

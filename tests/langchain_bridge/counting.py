@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -42,15 +43,18 @@ def calls_of(run: Callable[[], Any]) -> int:
         nonlocal count
         count += event == "call"
 
+    gc.collect()
+    gc.disable()
     sys.setprofile(look)
     try:
         run()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 
-def per_step(run: Callable[[int], Any]) -> float:
+def per_step(run: Callable[[int], Any]) -> int:
     """Calls of functions per superstep, without what a run costs once."""
     run(2)
-    return (calls_of(lambda: run(110)) - calls_of(lambda: run(10))) / 100
+    return round((calls_of(lambda: run(110)) - calls_of(lambda: run(10))) / 100)

@@ -16,7 +16,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_bridge.counting import GRAPH, LIMIT, RUNS, per_step
 
 
-def steps_without_langchain(mode: str) -> float:
+def steps_without_langchain(mode: str) -> int:
     """The same measurement in a process that has not loaded LangChain."""
     code = f"""
 import sys
@@ -27,7 +27,7 @@ print(per_step(RUNS[{mode!r}]))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    return float(done.stdout)
+    return int(done.stdout)
 
 
 @pytest.mark.parametrize("mode", sorted(RUNS))

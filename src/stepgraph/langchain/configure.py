@@ -49,7 +49,7 @@ def inherited_by_root(outer: Config, config: Config | None) -> Config | None:
     """
     if current_task() is None:
         return merge_configs(outer, config)
-    callbacks = outer.get("callbacks")
+    callbacks: Any = outer.get("callbacks")
     if hasattr(callbacks, "remove_metadata"):
         callbacks = callbacks.copy()
         callbacks.remove_metadata([key for key in callbacks.metadata if _is_place(key)])

@@ -4,19 +4,18 @@ The shape of a trace is the one that tools built for LangGraph expect: the names
 `seq:step:3` on what it calls and on its path functions), metadata and nesting. What a node itself calls finds the manager
 for it in its config, see `Record.callbacks`.
 
-An event goes to LangChain's own dispatcher, so handlers fail, are ignored or raise as they do elsewhere. Where a worker
-thread of an asynchronous run has an event for handlers that are coroutine functions, they are awaited on the run's loop.
+How an event reaches its handlers is `dispatch.py`'s part.
 """
 
 from __future__ import annotations
 
 import sys
-from contextvars import copy_context
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks.manager import CallbackManager, ahandle_event, handle_event
 
+from stepgraph.langchain.dispatch import Told, atell, tell
 from stepgraph.langchain.record import Handlers, Record, new_run_id
 from stepgraph.langchain.tokens import ModelHandler
 from stepgraph.pregel.config import merge_configs, root_metadata, task_place
@@ -31,57 +30,16 @@ if TYPE_CHECKING:
 INTEGRATION = {"ls_integration": "langgraph"}
 
 
-class Told:
-    """One event: which handlers hear it, and what they are told."""
-
-    __slots__ = ("arguments", "event", "handlers", "named")
-
-    def __init__(self, record: Record, event: str, *arguments: Any, **named: Any) -> None:
-        self.handlers = record.handlers
-        self.event = event
-        self.arguments = arguments
-        self.named = {
-            "run_id": record.run_id,
-            "parent_run_id": record.parent_run_id,
-            "tags": record.tags,
-            **named,
-        }
-
-
-def _tell(machine: Machine, told: Told | None) -> None:
-    """Dispatch an event where code may block."""
-    if told is None:
-        return
-    hearers = told.handlers.hearing[told.event]
-    host = machine.scope.root.loop_host if hearers.awaited else None
-    if host is None:
-        handle_event(hearers.all, told.event, "ignore_chain", *told.arguments, **told.named)
-        return
-    handle_event(hearers.plain, told.event, "ignore_chain", *told.arguments, **told.named)
-    host.run(
-        lambda: ahandle_event(hearers.awaited, told.event, "ignore_chain", *told.arguments, **told.named),
-        copy_context(),
-    )
-
-
-async def _atell(told: Told | None) -> None:
-    """Dispatch an event on the event loop."""
-    if told is not None:
-        hearers = told.handlers.hearing[told.event].all
-        if hearers:
-            await ahandle_event(hearers, told.event, "ignore_chain", *told.arguments, **told.named)
-
-
 class CallbackObserver(Observer):
     """Tells LangChain's handlers; what it knows of a run stands in records on machines and tasks."""
 
     # ---- runs of graphs
 
     def run_begins(self, machine: Machine, input: Any) -> None:
-        _tell(machine, self._run(machine, input, False))
+        tell(machine, self._run(machine, input, False))
 
     async def arun_begins(self, machine: Machine, input: Any) -> None:
-        await _atell(self._run(machine, input, True))
+        await atell(self._run(machine, input, True))
 
     def _run(self, machine: Machine, input: Any, on_loop: bool) -> Told | None:
         """The record of a run, and the event that it begins."""
@@ -125,19 +83,19 @@ class CallbackObserver(Observer):
         event = _lifecycle(machine, "on_interrupt")
         if event is not None:
             handle_event(event[0], "on_interrupt", None, event[1])
-        _tell(machine, _ended(machine.observed, output))
+        tell(machine, _ended(machine.observed, output))
 
     async def arun_ends(self, machine: Machine, output: Any) -> None:
         event = _lifecycle(machine, "on_interrupt")
         if event is not None:
             await ahandle_event(event[0], "on_interrupt", None, event[1])
-        await _atell(_ended(machine.observed, output))
+        await atell(_ended(machine.observed, output))
 
     def run_fails(self, machine: Machine, error: BaseException) -> None:
-        _tell(machine, _failed(machine.observed, error))
+        tell(machine, _failed(machine.observed, error))
 
     async def arun_fails(self, machine: Machine, error: BaseException) -> None:
-        await _atell(_failed(machine.observed, error))
+        await atell(_failed(machine.observed, error))
 
     # ---- attempts of tasks
 
@@ -145,14 +103,14 @@ class CallbackObserver(Observer):
         told = self._task(task, False)
         if told is not None:
             for part in _by_policy(task, told, "process_inputs", 1):
-                _tell(task.machine, part)
+                tell(task.machine, part)
             _trace_from_here(task)
 
     async def atask_begins(self, task: Task) -> None:
         told = self._task(task, True)
         if told is not None:
             for part in _by_policy(task, told, "process_inputs", 1):
-                await _atell(part)
+                await atell(part)
             _trace_from_here(task)
 
     def _task(self, task: Task, on_loop: bool) -> Told | None:
@@ -192,7 +150,7 @@ class CallbackObserver(Observer):
                 for _ in record.handlers.tap.tap_output_iter(record.run_id, iter([told.arguments[0]])):
                     pass
             for part in _by_policy(task, told, "process_outputs", 0):
-                _tell(task.machine, part)
+                tell(task.machine, part)
 
     async def atask_ends(self, task: Task, result: Any) -> None:
         told = _ended(task.observed, _plain(task, result))
@@ -202,21 +160,21 @@ class CallbackObserver(Observer):
                 async for _ in record.handlers.tap.tap_output_aiter(record.run_id, _one(told.arguments[0])):
                     pass
             for part in _by_policy(task, told, "process_outputs", 0):
-                await _atell(part)
+                await atell(part)
 
     def task_fails(self, task: Task, error: BaseException) -> None:
-        _tell(task.machine, _failed(task.observed, error))
+        tell(task.machine, _failed(task.observed, error))
 
     async def atask_fails(self, task: Task, error: BaseException) -> None:
-        await _atell(_failed(task.observed, error))
+        await atell(_failed(task.observed, error))
 
     # ---- path functions
 
     def branch_begins(self, task: Task, branch: BranchPlan, number: int, state: Any) -> None:
-        _tell(task.machine, self._branch(task, branch, number, state))
+        tell(task.machine, self._branch(task, branch, number, state))
 
     async def abranch_begins(self, task: Task, branch: BranchPlan, number: int, state: Any) -> None:
-        await _atell(self._branch(task, branch, number, state))
+        await atell(self._branch(task, branch, number, state))
 
     def _branch(self, task: Task, branch: BranchPlan, number: int, state: Any) -> Told | None:
         """The record of a path function's run. A runnable that is a path tells of itself, one step further on."""
@@ -252,16 +210,16 @@ class CallbackObserver(Observer):
         )
 
     def branch_ends(self, task: Task, answer: Any) -> None:
-        _tell(task.machine, _ended(_leave_branch(task), answer))
+        tell(task.machine, _ended(_leave_branch(task), answer))
 
     async def abranch_ends(self, task: Task, answer: Any) -> None:
-        await _atell(_ended(_leave_branch(task), answer))
+        await atell(_ended(_leave_branch(task), answer))
 
     def branch_fails(self, task: Task, error: BaseException) -> None:
-        _tell(task.machine, _failed(_leave_branch(task), error))
+        tell(task.machine, _failed(_leave_branch(task), error))
 
     async def abranch_fails(self, task: Task, error: BaseException) -> None:
-        await _atell(_failed(_leave_branch(task), error))
+        await atell(_failed(_leave_branch(task), error))
 
 
 CALLBACKS = CallbackObserver()

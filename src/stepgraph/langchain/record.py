@@ -7,13 +7,12 @@ calls nothing of LangChain's costs the two events that it causes, and no more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import iscoroutinefunction
 from typing import Any
 
-from langchain_core.callbacks.base import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.callbacks.manager import AsyncCallbackManager, CallbackManager
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
+from stepgraph.langchain.dispatch import CHAIN_EVENTS, Hearers
 from stepgraph.langchain.tokens import ModelHandler
 
 new_run_id: Callable[[], Any]
@@ -29,17 +28,6 @@ except ImportError:  # pragma: no cover - versions of LangChain that number thei
 __all__ = ("Handlers", "Record", "new_run_id")
 
 
-class Hearers:
-    """The handlers that do something on one event: `awaited` by coroutine functions, `plain` by others."""
-
-    __slots__ = ("all", "awaited", "plain")
-
-    def __init__(self, handlers: list[Any], event: str) -> None:
-        self.all = [handler for handler in handlers if _does_something(handler, event)]
-        self.awaited = [handler for handler in self.all if iscoroutinefunction(getattr(handler, event))]
-        self.plain = [handler for handler in self.all if handler not in self.awaited]
-
-
 class Handlers:
     """The handlers of one run of a graph, sorted by what they do; all tasks of the run share them.
 
@@ -53,7 +41,7 @@ class Handlers:
         self.own = own
         self.inherited = inherited
         chains = [handler for handler in own if not handler.ignore_chain]
-        self.hearing = {event: Hearers(chains, event) for event in _CHAIN_EVENTS}
+        self.hearing = {event: Hearers(chains, event) for event in CHAIN_EVENTS}
         self.tracers = [handler for handler in chains if _is_tracer(handler)]
         self.tap = next(
             (h for h in own if isinstance(h, _StreamingCallbackHandler) and not isinstance(h, ModelHandler)),
@@ -67,21 +55,6 @@ class Handlers:
         if self._below is None:
             self._below = Handlers(self.inherited, self.inherited)
         return self._below
-
-
-_CHAIN_EVENTS = ("on_chain_start", "on_chain_end", "on_chain_error")
-_NOTHING = {
-    event: (getattr(BaseCallbackHandler, event), getattr(AsyncCallbackHandler, event))
-    for event in _CHAIN_EVENTS
-}
-
-
-def _does_something(handler: Any, event: str) -> bool:
-    """Whether a handler overrides what LangChain's base classes do on an event: nothing."""
-    return (
-        event in getattr(handler, "__dict__", ())
-        or getattr(type(handler), event, None) not in _NOTHING[event]
-    )
 
 
 def _is_tracer(handler: Any) -> bool:

@@ -1,0 +1,71 @@
+"""A run that is watched: a handler of LangChain's that hears every node, and a stream of messages.
+
+Time per superstep, everything included; both sides must have told the handler the same number of events.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from benchmarks.engine import Engine, config
+from benchmarks.kinds import Bench, Program, Race, Scenario
+from benchmarks.scenarios.loops import STEPS, async_more, async_step, loop_graph, more, step
+
+
+def counting() -> Any:
+    """A handler that counts what it hears of chains."""
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    class Counting(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.heard = 0
+
+        def on_chain_start(self, serialized: Any, inputs: Any, **rest: Any) -> None:
+            self.heard += 1
+
+        def on_chain_end(self, outputs: Any, **rest: Any) -> None:
+            self.heard += 1
+
+    return Counting()
+
+
+def watched(bench: Bench, engine: Engine) -> Program:
+    steps = bench.count(STEPS, 20) // 5
+    compiled = loop_graph(engine, step, more)
+
+    def run() -> Any:
+        handler = counting()
+        return compiled.invoke({"n": 0, "limit": steps}, {**config(), "callbacks": [handler]}), handler.heard
+
+    return Program(run, units=steps)
+
+
+def watched_async(bench: Bench, engine: Engine) -> Program:
+    steps = bench.count(STEPS, 20) // 5
+    compiled = loop_graph(engine, async_step, async_more)
+
+    async def run() -> Any:
+        handler = counting()
+        given = {"n": 0, "limit": steps}
+        return await compiled.ainvoke(given, {**config(), "callbacks": [handler]}), handler.heard
+
+    return Program(run, units=steps)
+
+
+def streamed_messages(bench: Bench, engine: Engine) -> Program:
+    steps = bench.count(STEPS, 20) // 5
+    compiled = loop_graph(engine, step, more)
+    given = {"n": 0, "limit": steps}
+    return Program(lambda: list(compiled.stream(given, config(), stream_mode="messages")), units=steps)
+
+
+SCENARIOS: list[Scenario] = (
+    []
+    if find_spec("langchain_core") is None
+    else [
+        Race("callbacks", watched, 3, 8),
+        Race("callbacks-async", watched_async, 3, 4),
+        Race("callbacks-messages", streamed_messages, 3, 5),
+    ]
+)
