@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from conftest import absent
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
 BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -48,9 +50,13 @@ def test_code_prints_what_is_shown(document: Path, tmp_path: Path, monkeypatch: 
         if kind != "python":
             continue
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(
-                compile(code, f"{name(document)} block {position + 1}", "exec", dont_inherit=True), namespace
-            )
+        block = compile(code, f"{name(document)} block {position + 1}", "exec", dont_inherit=True)
+        try:
+            with contextlib.redirect_stdout(printed):
+                exec(block, namespace)
+        except ModuleNotFoundError as error:
+            if absent(error.name) is None:
+                raise
+            pytest.skip(f"{error.name} is not installed")
         if position + 1 < len(found) and found[position + 1][0] == "text":
             assert printed.getvalue() == found[position + 1][1]
