@@ -37,3 +37,16 @@ def test_an_id_that_was_never_asked_is_refused() -> None:
     graph.invoke({}, THREAD)
     with pytest.raises(UnknownInterruptError, match="no question of this thread"):
         graph.invoke(Command(resume={"0" * 32: 1}), THREAD)
+
+
+def test_a_question_of_a_child_that_a_person_edited_takes_the_answer_all_the_same() -> None:
+    child = StateGraph(State).add_node("ask", lambda state: {"log": [interrupt("q"), len(state["log"])]})
+    parent = StateGraph(State).add_node("child", child.add_edge(START, "ask").compile())
+    parent.add_node("after", lambda state: {"log": [interrupt("other")]}).add_edge(START, "child")
+    graph = parent.add_edge("child", "after").compile(InMemorySaver())
+    graph.invoke({"log": [1]}, THREAD)
+    paused = graph.get_state(THREAD, subgraphs=True).tasks[0].state
+    graph.update_state(paused.config, {"log": [7]})
+    output = graph.invoke(Command(resume=5), THREAD)
+    assert output["log"] == [1, 1, 7, 5, 2]
+    assert [question.value for question in output["__interrupt__"]] == ["other"]

@@ -14,6 +14,7 @@ from stepgraph.channels.fold import overwrite_of
 from stepgraph.errors import InvalidUpdateError
 from stepgraph.values.commands import Overwrite
 from stepgraph.values.missing import MISSING
+from stepgraph.values.names import ERROR
 
 if TYPE_CHECKING:
     from stepgraph.channels.base import BaseChannel
@@ -105,11 +106,22 @@ def settle_plain(machine: Machine, key: str, values: Sequence[Any], tasks: Seque
     if len(replaced) == 1:
         return replaced[0]
     who = ", ".join(repr(name) for name in writers_of(key, tasks))
-    raise InvalidUpdateError(
+    conflict = InvalidUpdateError(
         f"At key '{key}': Can receive only one value per step. Use an Annotated key to handle multiple values. "
         f"In step {machine.step} of graph {machine.plan.graph_name!r} it was written by {who}: give the field a reducer "
         "(Annotated[type, reducer]), or let one of them write another field."
     )
+    _blame(machine, key, tasks, conflict)
+    raise conflict
+
+
+def _blame(machine: Machine, key: str, tasks: Iterable[Task], error: Exception) -> None:
+    """What a commit refuses is not kept as a task's result, or it would be refused at every later try too."""
+    ledger = machine.ledger
+    for task in tasks:
+        if ledger is not None and task.finished and not task.saved and writers_of(key, (task,)):
+            task.saved = True
+            ledger.write(task, [(ERROR, error)])
 
 
 def writers_of(key: str, tasks: Iterable[Task]) -> list[str]:
@@ -132,6 +144,7 @@ def explained(error: Exception, machine: Machine, key: str, tasks: Sequence[Task
         f"While field {key!r} of graph {machine.plan.graph_name!r} took in {shown} from {who} in step {machine.step}"
         f"{' of ' + repr(machine.namespace) if machine.namespace else ''}. Nothing of this step was saved."
     )
+    _blame(machine, key, tasks, error)
     return error
 
 

@@ -107,6 +107,8 @@ def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
         loaded = yield from _where_it_asked(machine, newest)
     if loaded is None or (parent.attempt > 1 and not persistent):
         return machine.begin_input(input)
+    if again and scope.answers is not None and (loaded.metadata or {}).get("source") == "update":
+        scope.answers.free_lone()
     belongs = (loaded.metadata or {}).get("parents", {}).get(above.namespace) == above.checkpoint_id
     if input is None or explicit is not None or (again and (belongs or not persistent)):
         replays = explicit is not None and newest is not None and newest.checkpoint["id"] != explicit
