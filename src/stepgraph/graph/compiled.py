@@ -114,8 +114,6 @@ def compile_graph(
     concurrency: str,
     unknown_target: str | None,
     strict_serde: bool,
-    check: str | None,
-    migrations: Sequence[Any],
     executor: Any,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Assemble the compiled graph of a validated declaration."""

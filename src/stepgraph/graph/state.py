@@ -378,8 +378,6 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         concurrency: str = "detect",
         unknown_target: str | None = None,
         strict_serde: bool = False,
-        check: str | None = None,
-        migrations: Sequence[Any] = (),
         executor: Any = None,
     ) -> CompiledStateGraph[StateT, ContextT, InputT, OutputT]:
         """Check the declaration and make it runnable. No user code runs here.
@@ -394,11 +392,11 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             debug: Check the machine's invariants after every step, and print events.
             name: The graph's name, for events, pictures and as a node; `"LangGraph"` by default.
             transformers: Factories of stream transformers for `stream_events(version="v3")`.
-            concurrency: What happens when two runs use one thread: `"detect"`, `"reject"` or `"allow"`.
+            concurrency: What happens when two runs use one thread. `"detect"`: the one that finds the thread moved on by the
+                other stops with `ThreadBusyError`; `"reject"`: besides, a second run in this process does not start;
+                `"allow"`: their steps mix.
             unknown_target: `"error"` (the default) or `"warn"`: what a goto to an unknown node does.
             strict_serde: Load only types that the graph's schemas name.
-            check: `"error"` refuses to compile where `graph.check()` finds errors.
-            migrations: How stored threads of an older form of this graph are read.
             executor: Where the functions of all nodes run, unless a node says otherwise.
 
         Raises:
@@ -421,8 +419,6 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             concurrency=concurrency,
             unknown_target=unknown_target,
             strict_serde=strict_serde,
-            check=check,
-            migrations=migrations,
             executor=executor,
         )
 
