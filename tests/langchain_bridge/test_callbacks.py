@@ -238,6 +238,30 @@ def test_handlers_given_to_a_nested_call_alone():
     assert inner.tree() == [("Child", None), ("one", "Child")]
 
 
+@each_driver
+def test_a_graph_that_is_a_node_brings_its_own_config(driver):
+    own = Recorder()
+    child = chain(one, name="Child").with_config(callbacks=[own], tags=["inner"], run_name="mine")
+    outer = heard(chain(("sub", child)), driver=driver)
+    assert outer.tree()[2:] == [("mine", "sub"), ("one", "mine")]
+    assert outer.tags()["one"] == ["graph:step:1", "inner"]
+    assert [name for name, _ in own.tree()] == ["mine", "one"]
+
+
+def test_handlers_of_a_graph_that_is_a_node_alone():
+    own = Recorder()
+    invoke(chain(("sub", chain(one, name="Child").with_config(callbacks=[own]))), {"log": []}, {})
+    assert own.tree() == [("Child", None), ("one", "Child")]
+
+
+def test_a_nested_graph_in_a_sequence_keeps_the_runs_limit():
+    graph = StateGraph(Log).add_node("one", one).add_edge(START, "one")
+    graph.add_conditional_edges("one", lambda state: "one" if len(state["log"]) < 40 else END)
+    steps = RunnableLambda(lambda state: state) | graph.compile()
+    assert len(chain(("steps", steps)).invoke({"log": []})["log"]) == 40
+    assert heard(chain(("steps", steps)), {"log": []}).ends()[-1][0] == "end"
+
+
 def test_a_graph_in_a_sequence_is_inside_it():
     recorder = heard(RunnableLambda(lambda state: state, name="first") | chain(one, name="Graph"))
     assert recorder.tree() == [

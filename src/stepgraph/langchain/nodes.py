@@ -26,12 +26,12 @@ def calls_of(action: Any) -> tuple[Any, Any]:
     alone = len(steps) == 1
 
     def call(task: Task) -> Any:
-        if task.observed is None or (alone and task.observed.handlers.tap is None):
+        if alone and (task.observed is None or task.observed.handlers.tap is None):
             return runnable.invoke(task.input, task.config)
         return _run(steps, task)
 
     async def acall(task: Task) -> Any:
-        if task.observed is None or (alone and task.observed.handlers.tap is None):
+        if alone and (task.observed is None or task.observed.handlers.tap is None):
             return await runnable.ainvoke(task.input, task.config)
         return await _arun(steps, task)
 
@@ -39,11 +39,13 @@ def calls_of(action: Any) -> tuple[Any, Any]:
 
 
 def _step_config(task: Task, number: int) -> dict[str, Any]:
+    if task.observed is None:
+        return task.config
     return {**task.config, "callbacks": task.observed.child(f"seq:step:{number}")}
 
 
 def _run(steps: list[Any], task: Task) -> Any:
-    tap = task.observed.handlers.tap
+    tap = None if task.observed is None else task.observed.handlers.tap
     if tap is None:
         value = task.input
         for number, step in enumerate(steps, 1):
@@ -60,7 +62,7 @@ def _run(steps: list[Any], task: Task) -> Any:
 
 
 async def _arun(steps: list[Any], task: Task) -> Any:
-    tap = task.observed.handlers.tap
+    tap = None if task.observed is None else task.observed.handlers.tap
     if tap is None:
         value = task.input
         for number, step in enumerate(steps, 1):

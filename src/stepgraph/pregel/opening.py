@@ -219,15 +219,27 @@ def open_called(
             machine.output_keys = frozenset((chosen,) if isinstance(chosen, str) else chosen)
         if options.context is not None:
             machine.context = graph.check_context(options.context)
-    if graph.config or config:
-        merged = merge_configs(graph.config, config)
-        level.config = merged
-        limit = merged.get("recursion_limit")
-        if limit is not None:
-            machine.stop += limit - machine.scope.limit
+    if config:
+        _configure(machine, merge_configs(graph.config, config))
     if bridges.active is not None:
         bridges.active.observe(machine, options)
     return machine
+
+
+def open_node(graph: Pregel[Any, Any, Any, Any], parent: Task) -> Machine:
+    """A graph that is the node which a task executes."""
+    machine = open_child(graph, parent)
+    if machine.level.config is not None and bridges.active is not None:
+        bridges.active.observe(machine, PLAIN)
+    return machine
+
+
+def _configure(machine: Machine, config: Mapping[str, Any]) -> None:
+    """Let a nested graph run with a config of its own, over what it inherits."""
+    machine.level.config = config
+    limit = config.get("recursion_limit")
+    if limit is not None:
+        machine.level.limit = machine.stop = limit
 
 
 def open_child(
@@ -256,6 +268,8 @@ def open_child(
     if scope.saver is not None:
         level.parents = parent.checkpoint_map
         attach_ledger(machine)
+    if graph.config:
+        _configure(machine, graph.config)
     return machine
 
 

@@ -23,7 +23,7 @@ from stepgraph.pregel.drivers.clock import CLOCK
 from stepgraph.pregel.drivers.turns import atake_turn, take_turn
 from stepgraph.pregel.events import Eventful
 from stepgraph.pregel.inspecting import Inspecting
-from stepgraph.pregel.opening import PLAIN, Options, modes_of, open_child, open_run, timestamp
+from stepgraph.pregel.opening import PLAIN, Options, modes_of, open_node, open_run, timestamp
 from stepgraph.pregel.programs.begin import begin_child, begin_root, begin_without_saver
 from stepgraph.pregel.programs.trampoline import arun_program, run_program
 from stepgraph.pregel.subgraphs import names_tasks
@@ -334,7 +334,7 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
 
     def run_nested(self, task: Task) -> Any:
         """Run as the node that `task` executes; called by the engine."""
-        machine = open_child(self, task)
+        machine = open_node(self, task)
         return sync.run(machine, partial(self._begin, machine, task.input, None))
 
     # ---- running, asynchronously
@@ -452,7 +452,7 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
         """Run as the node that `task` executes, in an asynchronous run; called by the engine."""
         from stepgraph.pregel.drivers import aio
 
-        machine = open_child(self, task)
+        machine = open_node(self, task)
         return await aio.arun(machine, partial(self._abegin, machine, task.input, None))
 
     # ---- what the two share

@@ -62,7 +62,8 @@ def restore_state(machine: Machine, loaded: CheckpointTuple) -> Due:
     seen = {name: dict(known) for name, known in checkpoint["versions_seen"].items()}
     step = (loaded.metadata or {}).get("step", -2)
     machine.step = step + 1
-    machine.stop = machine.step + machine.scope.limit + 1
+    limit = machine.scope.limit if machine.level.limit is None else machine.level.limit
+    machine.stop = machine.step + limit + 1
     ledger = machine.ledger
     if ledger is not None:
         ledger.versions = versions
