@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from uuid import UUID
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("langchain_core", reason="LangChain is not installed")
 
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
+from langchain_core.globals import set_debug
 from langchain_core.runnables import RunnableLambda, RunnableParallel
 from langchain_core.tools import tool
 from langchain_core.tracers.context import collect_runs
@@ -520,3 +522,47 @@ def tracer():
             self.seen.append((run.name, run.outputs))
 
     return Tracer()
+
+
+@pytest.mark.parametrize("enabled", [True, False, "local", None])
+def test_whether_langsmith_traces_is_what_langsmith_says(enabled):
+    import langchain_core.tracers.context  # noqa: F401
+    from langsmith import utils
+    from langsmith.run_helpers import tracing_context
+
+    from stepgraph.langchain.configure import anything_ambient
+
+    with tracing_context(enabled=enabled):
+        assert anything_ambient() == bool(utils.tracing_is_enabled())
+
+
+def test_environment_variables_of_tracers_are_looked_at_before_langchain_has_loaded_them(monkeypatch):
+    from stepgraph.langchain.configure import anything_ambient
+
+    monkeypatch.delitem(sys.modules, "langchain_core.tracers.context")
+    assert not anything_ambient()
+    monkeypatch.setenv("LANGSMITH_TRACING", "true")
+    assert anything_ambient()
+
+
+def test_the_debug_printer_of_langchain_watches(capsys):
+    set_debug(True)
+    try:
+        chain(one).invoke({"log": []})
+    finally:
+        set_debug(False)
+    assert "[chain:LangGraph > chain:one]" in capsys.readouterr().out
+
+
+def test_functions_that_langsmith_traces_hang_below_their_node():
+    from langsmith.run_helpers import get_current_run_tree
+
+    names = []
+
+    def node(state):
+        names.append(get_current_run_tree().name)
+        return {}
+
+    chain(node, ("sub", chain(("inner", node)))).invoke({"log": []}, {"callbacks": [tracer()]})
+    assert names == ["node", "inner"]
+    assert get_current_run_tree() is None

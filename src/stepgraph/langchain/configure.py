@@ -120,7 +120,19 @@ def anything_ambient() -> bool:
     for variable, _, kind, name in context._configure_hooks:
         if variable.get() is not None or (name is not None and kind is not None and os.environ.get(name)):
             return True
-    return bool(context._tracing_v2_is_enabled()) or _debug()
+    return context.tracing_v2_callback_var.get() is not None or _langsmith_traces() or _debug()
+
+
+def _langsmith_traces() -> bool:
+    """What `langsmith.utils.tracing_is_enabled` answers, in a third of the time."""
+    helpers, utils = sys.modules["langsmith.run_helpers"], sys.modules["langsmith.utils"]
+    here = helpers.get_tracing_context()
+    if here["enabled"] is not None:
+        return bool(here["enabled"])
+    everywhere = getattr(sys.modules["langsmith._internal._context"], "_GLOBAL_TRACING_ENABLED", None)
+    if here["parent"] is not None or everywhere is not None:
+        return here["parent"] is not None or bool(everywhere)
+    return bool(utils.get_env_var("TRACING_V2", default=utils.get_env_var("TRACING", default="")) == "true")
 
 
 def _debug() -> bool:
