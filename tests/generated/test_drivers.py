@@ -58,7 +58,7 @@ def test_answering_one_question_at_a_time_ends_in_the_same_state(program: Progra
     assert outcome(finished(program)) == outcome(finished(program, one_by_one=True))
 
 
-@given(programs(Limits(parallel_parent_commands=False, pauses=False)))
+@given(programs(Limits(parallel_parent_commands=False, pauses=False, persistent=False)))
 def test_without_a_saver_the_result_is_the_same(program: Program) -> None:
     stored, free = finished(program, driver="invoke"), finished(program, driver="invoke", saver=None)
     assert stored.turns[-1].error == free.turns[-1].error
