@@ -81,6 +81,8 @@ ACTIONS = [
     "append_and_cap",
     "replace_one",
     "edit_in_place",
+    "edit_behind_new_ones",
+    "edit_and_cap",
     "return_untouched",
     "remove_some",
     "reorder",
@@ -88,6 +90,7 @@ ACTIONS = [
     "return_whole_list",
     "merge_key",
     "merge_many_keys",
+    "set_key_again",
     "drop_key",
     "move_key_to_end",
     "edit_value_in_place",
@@ -217,8 +220,30 @@ class HistoryMachine(RuleBasedStateMachine):
             return
         chosen = rng.sample(range(len(dicts)), min(len(dicts), rng.randint(1, 3)))
         for i in chosen:
-            dicts[i]["text"] = f"edited {self.steps} {i}"
+            dicts[i]["text"] = rng.choice([f"edited {self.steps} {i}", "on", "off"])
         self.note("log", list(now), [dicts[i] for i in chosen])
+
+    def edit_behind_new_ones(self, rng: Random) -> None:
+        """Elements are put in front, and one behind them is changed in place."""
+        now, wrote = self.current("front", []), several(rng)
+        dicts = [x for x in now if type(x) is dict]
+        if dicts:
+            dicts[-1]["text"] = rng.choice(["on", "off"])
+            self.note("front", list(now), dicts[-1:])
+        self.note("front", wrote + now, wrote)
+
+    def edit_and_cap(self, rng: Random) -> None:
+        """A capped list loses its front, and an element that is kept is changed in place."""
+        now, wrote = self.current("window", []), several(rng)
+        dicts = [x for x in now if type(x) is dict]
+        if dicts:
+            dicts[-1]["text"] = rng.choice(["on", "off"])
+        self.note("window", (now + wrote)[-20:], [*dicts[-1:], *wrote])
+
+    def set_key_again(self, rng: Random) -> None:
+        """A key is given another object, of a content that it had before."""
+        wrote = {rng.choice(["a", "b"]): {"text": rng.choice(["on", "off"])}}
+        self.note("table", {**self.current("table", {}), **wrote}, wrote)
 
     def return_untouched(self, rng: Random) -> None:
         now = self.current("log", [])
@@ -279,7 +304,7 @@ class HistoryMachine(RuleBasedStateMachine):
         dicts = [k for k, v in now.items() if type(v) is dict]
         if dicts:
             key = rng.choice(dicts)
-            now[key]["text"] = f"edited {self.steps}"
+            now[key]["text"] = rng.choice([f"edited {self.steps}", "on", "off"])
             self.note("table", dict(now), {key: now[key]})
 
     def grow_inner_list(self, rng: Random) -> None:
@@ -447,9 +472,12 @@ class HistoryMachine(RuleBasedStateMachine):
         self.adopt(self.read(max(self.expected)))
 
     @precondition(lambda self: self.expected)
-    @rule(data=st.data())
-    def fork(self, data: st.DataObject) -> None:
-        self.adopt(self.read(data.draw(st.sampled_from(sorted(self.expected)))))
+    @rule(place=st.floats(0, 0.99))
+    def fork(self, place: float) -> None:
+        self.adopt(self.read(self.at_place(place)))
+
+    def at_place(self, place: float) -> str:
+        return sorted(self.expected)[int(place * len(self.expected))]
 
     @precondition(lambda self: self.expected)
     @rule()
@@ -463,9 +491,9 @@ class HistoryMachine(RuleBasedStateMachine):
         self.saver._lanes.forget((THREAD, ""))
 
     @precondition(lambda self: self.expected)
-    @rule(data=st.data())
-    def somebody_looks(self, data: st.DataObject) -> None:
-        self.read(data.draw(st.sampled_from(sorted(self.expected))))
+    @rule(place=st.floats(0, 0.99))
+    def somebody_looks(self, place: float) -> None:
+        self.read(self.at_place(place))
 
     # ---- keeping house
 
@@ -479,10 +507,11 @@ class HistoryMachine(RuleBasedStateMachine):
         self.adopt(self.read(newest))
 
     @precondition(lambda self: len(self.expected) > 3)
-    @rule(data=st.data())
-    def delete_runs(self, data: st.DataObject) -> None:
+    @rule(place=st.floats(0, 0.99), count=st.integers(1, 2))
+    def delete_runs(self, place: float, count: int) -> None:
         runs = sorted({e.run_id or "" for e in self.expected.values()})
-        doomed_runs = set(data.draw(st.lists(st.sampled_from(runs), min_size=1, max_size=2, unique=True)))
+        first = int(place * len(runs))
+        doomed_runs = set(runs[first : first + count])
         doomed = {i for i, e in self.expected.items() if e.run_id in doomed_runs}
         if len(doomed) == len(self.expected):
             return
@@ -569,3 +598,43 @@ class HistoryMachine(RuleBasedStateMachine):
             self.compare(found, self.expected[found.checkpoint["id"]])
         for checkpoint_id in self.expected:
             self.read(checkpoint_id)
+
+
+EVENTS = [
+    "run_again",
+    "fork",
+    "restart_process",
+    "lose_memory",
+    "somebody_looks",
+    "prune",
+    "delete_runs",
+    "copy_and_compare",
+    "put_whole",
+    "work_without_knowing_what_is_returned",
+]
+
+
+def walk(machine: HistoryMachine, action: str, seed: int, length: int = 40) -> None:
+    """A long work with one kind of node above all, others now and then, and everything that happens to threads.
+
+    The state machine finds small examples of faults; this finds faults that need long histories of one kind.
+    """
+    rng = Random(f"{action} {seed}")
+    machine.set_limits(rng.choice([2, 3, 4, 16]), rng.choice([300, 3000, 100_000]))
+    try:
+        machine.begin(rng.randint(0, 30), [action, action, action, *rng.sample(ACTIONS, 2)])
+        for _ in range(length):
+            if rng.random() < 0.6 or len(machine.expected) < 4:
+                machine.work(
+                    rng.randrange(1 << 30), rng.randint(1, 8), rng.random() < 0.3, rng.random() < 0.3
+                )
+                continue
+            event = rng.choice(EVENTS)
+            if event in ("fork", "somebody_looks"):
+                getattr(machine, event)(rng.random())
+            elif event == "delete_runs":
+                machine.delete_runs(rng.random(), rng.randint(1, 2))
+            else:
+                getattr(machine, event)()
+    finally:
+        machine.teardown()

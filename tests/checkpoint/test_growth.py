@@ -282,6 +282,22 @@ def test_a_large_object_that_was_changed_in_place_is_stored_again() -> None:
     assert texts == ["b", "a"]
 
 
+def test_a_value_goes_back_to_a_content_that_it_had() -> None:
+    """Changed in place, then replaced by another object, then that one changed in place to the first content."""
+    saver = InMemorySaver()
+    run = Run(saver)
+    table = {"key": {"text": "on"}, "constant": "c" * 400, "other": 1}
+    run.step(table, table)
+    first = table["key"]
+    run.step(dict(table), {"key": first})
+    run.step({**table, "key": {"text": "off"}}, {"key": {"text": "off"}})
+    second = run.state["key"]
+    second["text"] = "on"
+    run.step(dict(run.state), {"key": second})
+    texts = [t.checkpoint["channel_values"]["log"]["key"]["text"] for t in saver.list(CONFIG)]
+    assert texts == ["on", "off", "on", "on"]
+
+
 def test_an_object_that_many_tasks_are_sent_is_stored_once() -> None:
     saver = InMemorySaver()
     run = Run(saver)
@@ -358,6 +374,19 @@ def test_somebody_who_looks_does_not_disturb_a_run() -> None:
         saver.get_tuple(CONFIG)
         saver.get_tuple(CONFIG)
     assert saver.stored_bytes() <= 1.1 * bytes_of(append, 100)
+
+
+def test_runs_one_after_the_other_in_one_process_store_no_more_than_one() -> None:
+    """Each run loads the thread, and goes on from the objects that it got."""
+    saver = InMemorySaver()
+    run = Run(saver)
+    for _ in range(60):
+        for _ in range(5):
+            append_message(run)
+        found = saver.get_tuple(CONFIG)
+        assert found is not None
+        run.state = found.checkpoint["channel_values"]["log"]
+    assert saver.stored_bytes() <= 1.2 * bytes_of(append_message, 300)
 
 
 def test_a_serializer_of_a_persons_own_sees_every_value() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-from checkpoint.history_machine import HistoryMachine
+from checkpoint.history_machine import ACTIONS, HistoryMachine, walk
 from stepgraph.checkpoint.growth.lanes import Lanes
 from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.step_saver import StepSaver
@@ -23,3 +24,9 @@ TestMemoryHistory = MemoryHistoryMachine.TestCase
 TestMemoryHistory.settings = settings(
     max_examples=80, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_long_walk(action: str, seed: int) -> None:
+    walk(MemoryHistoryMachine(), action, seed)

@@ -6,9 +6,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-from checkpoint.history_machine import HistoryMachine
+from checkpoint.history_machine import ACTIONS, HistoryMachine, walk
 from stepgraph.checkpoint.sqlite import SqliteSaver
 from stepgraph.checkpoint.sqlite.connections import connect
 from stepgraph.checkpoint.step_saver import StepSaver
@@ -46,3 +47,8 @@ TestSqliteHistory = SqliteHistoryMachine.TestCase
 TestSqliteHistory.settings = settings(
     max_examples=40, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_long_walk(action: str) -> None:
+    walk(SqliteHistoryMachine(), action, 0, length=25)

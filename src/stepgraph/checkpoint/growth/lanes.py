@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any, Final
 
 from stepgraph.checkpoint.growth.frames import Frame
@@ -168,7 +168,7 @@ class Lanes:
         self._weights: dict[Key, float] = {}
         self._total = 0.0
         self._recent: Lane | None = None
-        self._guard = Lock()
+        self._guard = RLock()
 
     def get(self, key: Key) -> Lane | None:
         """A lane that is remembered."""
