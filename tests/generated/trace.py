@@ -271,7 +271,10 @@ def stored(run: Run) -> list[Any]:
 
 
 def history(run: Run, labels: Labels) -> dict[str, list[str]]:
-    """By namespace, oldest first: source, step, fields, parent, and the parents in the metadata."""
+    """By namespace, oldest first: source, step, fields, parent, and the parents in the metadata.
+
+    Parallel tasks of one node are told apart by no label: their histories stand one after the other, by content.
+    """
     lines: dict[str, list[str]] = {}
     for saved in sorted(stored(run), key=lambda one: str(one.checkpoint["id"])):
         values = saved.checkpoint["channel_values"]
@@ -283,9 +286,11 @@ def history(run: Run, labels: Labels) -> dict[str, list[str]]:
             "parent": labels.checkpoint(above),
             "values": {key: values[key] for key in FIELDS if key in values},
         }
-        namespace = labels.namespace(saved.config["configurable"]["checkpoint_ns"])
-        lines.setdefault(namespace, []).append(text(line))
-    return lines
+        lines.setdefault(saved.config["configurable"]["checkpoint_ns"], []).append(text(line))
+    labelled: dict[str, list[list[str]]] = {}
+    for namespace, told in lines.items():
+        labelled.setdefault(labels.namespace(namespace), []).append(told)
+    return {label: [line for told in sorted(levels) for line in told] for label, levels in labelled.items()}
 
 
 def snapshots(run: Run, labels: Labels) -> list[str]:

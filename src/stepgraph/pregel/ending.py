@@ -24,6 +24,7 @@ def close(machine: Machine) -> None:
             ledger.flush()
         elif machine.status == "done":
             machine.parent.ended_children = [*(machine.parent.ended_children or ()), ledger]
+            return  # it may still be stored, on top of what the recorder knows of it
     if machine.parent is not None:
         machine.recorder.forget(machine.namespace)
 

@@ -236,7 +236,7 @@ class Machine:
     def begin_restored(self, tasks: Sequence[Task]) -> Sequence[Task]:
         """Go on from a loaded checkpoint with these tasks; some of them may have finished before."""
         self.restored = True
-        self.produced = True
+        self.produced = self.ledger is None or not self.output_keys.isdisjoint(self.ledger.versions)
         if self.sink is not None:
             self.sink.values(self, None)
             if self.ledger is not None:

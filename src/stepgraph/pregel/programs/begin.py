@@ -95,6 +95,7 @@ def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
     explicit = scope.checkpoint_map.pop(machine.namespace, None)
     if not persistent and not again and explicit is None and parent.attempt == 1:
         _remember_head(machine, None)
+        machine.recorder.forget(machine.namespace)
         return machine.begin_input(input)
     newest = yield request("get_tuple", address(machine))
     _remember_head(machine, newest)
@@ -106,6 +107,7 @@ def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
     elif scope.rewind and again:
         loaded = yield from _where_it_asked(machine, newest)
     if loaded is None or (parent.attempt > 1 and not persistent):
+        machine.recorder.forget(machine.namespace)
         return machine.begin_input(input)
     if again and scope.answers is not None and (loaded.metadata or {}).get("source") == "update":
         scope.answers.free_lone()
