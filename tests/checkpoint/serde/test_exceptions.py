@@ -125,3 +125,15 @@ def test_exception_whose_class_is_not_there_stays_an_exception() -> None:
     assert type(back) is RecordedError
     assert str(back) == "checkpoint.serde.samples.Trouble: problem 7"
     assert back.arguments == ("problem 7",)
+
+
+def test_exception_of_an_extension_with_data_of_its_own_comes_back_as_its_text() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    with pytest.raises(pydantic.ValidationError) as raised:
+        pydantic.TypeAdapter(int).validate_python("many")
+    raised.value.add_note("of field 'count'")
+    restored = round_trip(raised.value)
+    assert isinstance(restored, RecordedError)
+    assert restored.type_name == "pydantic_core._pydantic_core.ValidationError"
+    assert "unable to parse string as an integer" in restored.message
+    assert restored.__notes__ == ["of field 'count'"]

@@ -92,13 +92,15 @@ def _make_exception_restorer(policy: Policy, head: list[Any]) -> tuple[type | No
     cls = policy.find(module, qualname, is_exception, "exception")
     name = qualname if module == "builtins" else f"{module}.{qualname}"
 
+    restorable = cls is not None and is_made_by_builtin(cls)
+
     def restore(state: Any) -> BaseException:
         text, args, attributes, causes, has_cause, suppress = check_values(state, 6)
         if type(args) is not list or type(attributes) is not dict or type(causes) is not list:
             raise CorruptPayloadError(
                 "The stored bytes should hold the arguments and attributes of an exception."
             )
-        if cls is None:
+        if cls is None or not restorable:
             restored: BaseException = RecordedError(name, text, tuple(args))
             for note in attributes.get("__notes__", ()):
                 restored.add_note(str(note))
@@ -109,6 +111,17 @@ def _make_exception_restorer(policy: Policy, head: list[Any]) -> tuple[type | No
         return restored
 
     return cls, restore
+
+
+def is_made_by_builtin(cls: type[BaseException]) -> bool:
+    """Whether the builtin that a class is based on can make its instances: not those of an extension with data of its own."""
+    builtin = next(base for base in cls.__mro__ if is_builtin(base))
+    arguments = ("", [Exception()]) if issubclass(cls, BaseExceptionGroup) else ()
+    try:
+        builtin.__new__(cls, *arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def from_args(cls: Any, args: list[Any]) -> BaseException:
