@@ -186,18 +186,25 @@ def test_a_cancelled_future_ends_its_coroutine_and_the_flow_goes_on() -> None:
 
 def test_a_cancelled_future_lets_go_of_its_thread_and_the_run_waits_for_it() -> None:
     ended: list[str] = []
+    running, go_on = threading.Event(), threading.Event()
 
     @task
     def slow() -> str:
-        threading.Event().wait(0.05)
+        running.set()
+        go_on.wait(20)
         ended.append("slow")
         return "slow"
 
     @entrypoint(checkpointer=InMemorySaver())
     async def flow(_: int) -> Any:
+        future = slow()
+        while not running.is_set():
+            await asyncio.sleep(0.001)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(slow(), 0.001)
-        return list(ended)
+            await asyncio.wait_for(future, 0.001)
+        before = list(ended)
+        go_on.set()
+        return before
 
     assert asyncio.run(flow.ainvoke(1, THREAD)) == []
     assert ended == ["slow"]
