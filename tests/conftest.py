@@ -1,4 +1,8 @@
-"""What all tests share: a test whose optional package is missing is skipped, and says which one; a PostgreSQL server.
+"""What all tests share: fixed examples, a PostgreSQL server, and that a test is skipped whose optional package is missing.
+
+Property tests draw the same examples in every run, so that a change is judged by itself. The environment variable
+`HYPOTHESIS_PROFILE` chooses: `ci` is fixed and short, `shrink` is the same but makes what fails small, `deep` searches
+for long (`HYPOTHESIS_EXAMPLES` times).
 
 Only a *test's* own import may be missing. If the library itself imports an optional package where it must not, that stays
 an error, whatever is installed; a message of ours that says which extra to install is the one exception.
@@ -6,6 +10,7 @@ an error, whatever is installed; a message of ours that says which extra to inst
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Generator, Iterator
 from importlib.util import find_spec
@@ -13,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, settings
 
 import postgres_server
 
@@ -37,6 +43,21 @@ OPTIONAL = frozenset(
     )
 )
 HINT = 'pip install "stepgraph['
+QUIET = tuple(HealthCheck)
+
+settings.register_profile(
+    "shrink", derandomize=True, max_examples=40, deadline=None, database=None, suppress_health_check=QUIET
+)
+settings.register_profile(
+    "ci", parent=settings.get_profile("shrink"), phases=[Phase.explicit, Phase.generate]
+)
+settings.register_profile(
+    "deep",
+    max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "2000")),
+    deadline=None,
+    suppress_health_check=QUIET,
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def absent(module: str | None) -> str | None:

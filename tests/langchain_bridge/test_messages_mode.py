@@ -383,7 +383,7 @@ def test_tokens_of_an_attempt_that_was_given_up_are_not_shown():
 
     from stepgraph.errors import NodeTimeoutError
 
-    graph = StateGraph(MessagesState).add_node("slow", slow, timeout=0.05).add_edge(START, "slow").compile()
+    graph = StateGraph(MessagesState).add_node("slow", slow, timeout=1).add_edge(START, "slow").compile()
     found = []
     with pytest.raises(NodeTimeoutError):
         for part in graph.stream(HI, stream_mode="messages"):

@@ -147,7 +147,8 @@ def test_what_was_finished_before_is_kept() -> None:
         run = asyncio.create_task(graph.ainvoke({"log": []}, thread()))
         while not started:
             await asyncio.sleep(0)
-        await asyncio.sleep(0.01)
+        for _ in range(100):
+            await asyncio.sleep(0)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run

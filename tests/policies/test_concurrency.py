@@ -15,7 +15,7 @@ from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.graph import START, StateGraph
 from stepgraph.types import RetryPolicy, Send
 
-from .conftest import Runner, thread
+from .conftest import Runner, await_until, thread, wait_until
 
 
 class State(TypedDict, total=False):
@@ -28,10 +28,14 @@ class Result(TypedDict, total=False):
 
 
 class Meter:
-    """Counts who is at work, and keeps everybody at work long enough to meet the others."""
+    """Counts who is at work, and keeps everybody at work until as many as expected have met, and a little longer.
 
-    def __init__(self) -> None:
+    Whoever waits for a meeting that never happens gives up after ten seconds.
+    """
+
+    def __init__(self, meeting: int = 1) -> None:
         self.now = self.most = self.runs = 0
+        self.meeting = meeting
         self._lock = threading.Lock()
 
     @contextmanager
@@ -49,11 +53,13 @@ class Meter:
     def node(self, runner: Runner) -> Any:
         def work(state: State) -> State:
             with self.at_work():
+                wait_until(lambda: self.most >= self.meeting, 10)
                 threading.Event().wait(0.01)
             return {"log": [state["number"]]}
 
         async def awork(state: State) -> State:
             with self.at_work():
+                await await_until(lambda: self.most >= self.meeting, 10)
                 await asyncio.sleep(0.01)
             return {"log": [state["number"]]}
 
@@ -71,7 +77,7 @@ def fan(meter: Meter, runner: Runner, count: int = 8, **policies: Any) -> Any:
 
 @pytest.mark.parametrize("most", [1, 3])
 def test_no_more_tasks_than_the_run_allows(runner: Runner, most: int) -> None:
-    meter = Meter()
+    meter = Meter(most)
     graph = fan(meter, runner).compile(InMemorySaver())
     config = {**thread(), "max_concurrency": most}
     assert runner.invoke(graph, {"log": []}, config) == {"log": list(range(8))}
@@ -79,14 +85,14 @@ def test_no_more_tasks_than_the_run_allows(runner: Runner, most: int) -> None:
 
 
 def test_without_a_bound_all_tasks_run_at_once(runner: Runner) -> None:
-    meter = Meter()
+    meter = Meter(4)
     runner.invoke(fan(meter, runner).compile(), {"log": []})
     assert meter.most > 3
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_the_bound_holds_over_graphs_inside(runner: Runner, most: int) -> None:
-    meter = Meter()
+    meter = Meter(most)
     inner = fan(meter, runner, 4).compile()
     builder = StateGraph(State).add_node("inner", inner)
     graph = builder.add_conditional_edges(START, fan_out("inner", 4), ["inner"]).compile()
@@ -163,7 +169,7 @@ def test_an_error_inside_gives_the_slot_back(runner: Runner) -> None:
 
 @pytest.mark.parametrize("most", [1, 3])
 def test_a_node_has_a_bound_of_its_own(runner: Runner, most: int) -> None:
-    meter, other = Meter(), Meter()
+    meter, other = Meter(most), Meter(2)
     builder = fan(meter, runner, max_concurrency=most)
     builder.add_node("other", other.node(runner))
     builder.add_conditional_edges(START, fan_out("other", 8), ["other"])
@@ -173,7 +179,7 @@ def test_a_node_has_a_bound_of_its_own(runner: Runner, most: int) -> None:
 
 
 def test_the_bound_of_a_node_holds_over_all_runs_of_the_process() -> None:
-    meter = Meter()
+    meter = Meter(2)
     sync, awaited = Runner("sync", "sync nodes"), Runner("async", "async nodes")
     graph = fan(meter, sync, 3, max_concurrency=2).compile()
 

@@ -79,7 +79,7 @@ def returns_a_lock(state: State) -> State:
 
 
 def sleeps(state: State) -> State:
-    threading.Event().wait(0.3)
+    threading.Event().wait(2)
     return {"log": ["late"]}
 
 

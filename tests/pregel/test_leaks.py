@@ -169,9 +169,11 @@ def test_async_nodes_under_invoke_inside_a_running_loop() -> None:
 
 
 def test_after_a_cancelled_run() -> None:
+    begun: list[str] = []
     ended: list[str] = []
 
     async def node(state: State) -> State:
+        begun.append("n")
         try:
             await asyncio.sleep(30)
         finally:
@@ -180,7 +182,8 @@ def test_after_a_cancelled_run() -> None:
 
     async def main() -> None:
         run = asyncio.create_task(fan(node).compile().ainvoke({"log": []}))
-        await asyncio.sleep(0.05)
+        while len(begun) < 6:
+            await asyncio.sleep(0)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
