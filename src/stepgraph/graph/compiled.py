@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from stepgraph.graph.lower import lower
 from stepgraph.pregel.pregel import ContextT, InputT, OutputT, Pregel, StateT
 from stepgraph.schema.objects import mapper_for
+from stepgraph.values import defaults
 from stepgraph.values.names import START
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class CompiledStateGraph(
     ) -> None:
         settings = {**_DEFAULT_SETTINGS, **kwargs}
         self.builder = builder
-        self.plan = plan = plan or lower(builder, settings["name"], default_unknown_target())
+        self.plan = plan = plan or lower(builder, settings["name"], defaults.unknown_target)
         self._settle(**settings)
         self.input_channels = START
         output, stream = plan.output_channels, plan.stream_channels
@@ -130,7 +131,7 @@ def compile_graph(
         "stream_mode": "updates",
         "concurrency": concurrency,
     }
-    plan = lower(builder, name, unknown_target or default_unknown_target(), executor)
+    plan = lower(builder, name, unknown_target or defaults.unknown_target, executor)
     plan.cache = cache
     compiled: CompiledStateGraph[Any, Any, Any, Any] = CompiledStateGraph(
         builder=builder, plan=plan, **settings
@@ -138,11 +139,6 @@ def compile_graph(
     compiled.stream_transformers = transformers
     builder.compiled = True
     return compiled
-
-
-def default_unknown_target() -> str:
-    """`error`, unless programs written for the other engine run on this one."""
-    return "warn" if os.environ.get("STEPGRAPH_COMPAT_ACTIVE") else "error"
 
 
 def _strict(builder: StateGraph[Any, Any, Any, Any], saver: Any, strict: bool) -> Any:

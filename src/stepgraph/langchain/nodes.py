@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables.base import RunnableSequence, coerce_to_runnable
 
+from stepgraph.pregel.call import invocations_of
+
 if TYPE_CHECKING:
     from stepgraph.pregel.task import Task
 
@@ -35,7 +37,8 @@ def calls_of(action: Any) -> tuple[Any, Any]:
             return await runnable.ainvoke(task.input, task.config)
         return await _arun(steps, task)
 
-    return call, acall
+    invoke, ainvoke = invocations_of(runnable)
+    return (None if invoke is None else call), (None if ainvoke is None else acall)
 
 
 def _step_config(task: Task, number: int) -> dict[str, Any]:

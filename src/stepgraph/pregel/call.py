@@ -73,7 +73,7 @@ def bind(action: Any) -> tuple[Call | None, AsyncCall | None]:
         calls = bridges.active.calls_of(action)
         if calls is not None:
             return calls
-    invoke, ainvoke = getattr(action, "invoke", None), getattr(action, "ainvoke", None)
+    invoke, ainvoke = invocations_of(action)
     if not isinstance(action, (FunctionType, MethodType)) and (invoke or ainvoke):
         if invoke and ainvoke and getattr(action, "finds_config", False):
             return lambda task: invoke(task.input), lambda task: ainvoke(task.input)
@@ -88,6 +88,17 @@ def bind(action: Any) -> tuple[Call | None, AsyncCall | None]:
         )
     call = bind_function(action, _input_of)
     return (None, call) if is_async_callable(action) else (call, None)
+
+
+def invocations_of(action: Any) -> tuple[Any, Any]:
+    """An object's `invoke` and `ainvoke`; None for a form that it lacks, or for which it holds no function."""
+    invoke, ainvoke = getattr(action, "invoke", None), getattr(action, "ainvoke", None)
+    if hasattr(action, "afunc"):
+        if getattr(action, "func", None) is None:
+            invoke = None
+        if action.afunc is None:
+            ainvoke = None
+    return invoke, ainvoke
 
 
 def _input_of(task: Task) -> Any:
@@ -129,7 +140,7 @@ def plain_function(action: Any) -> Callable[[Any], Any] | None:
 
 def bind_path(path: Any) -> tuple[Callable[[Any, Task], Any] | None, Callable[[Any, Task], Any] | None]:
     """The sync and async forms of a branch's path function, each taking the state and the task."""
-    invoke, ainvoke = getattr(path, "invoke", None), getattr(path, "ainvoke", None)
+    invoke, ainvoke = invocations_of(path)
     if not isinstance(path, (FunctionType, MethodType)) and (invoke or ainvoke):
         return (
             None if invoke is None else lambda state, task: invoke(state, task.config),

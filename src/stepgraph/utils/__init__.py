@@ -1,0 +1,1 @@
+"""Public faces of helpers that older programs import. Nothing inside imports them."""
