@@ -18,10 +18,10 @@ from stepgraph.checkpoint.base import empty_checkpoint
 from stepgraph.checkpoint.changes import StepChanges
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError, UnreadableCheckpointWarning
 from stepgraph.checkpoint.ids import next_checkpoint_id
+from stepgraph.checkpoint.sql.statements import Statement
 from stepgraph.checkpoint.sqlite import AsyncSqliteSaver, SqliteSaver
 from stepgraph.checkpoint.sqlite.connections import Connections, connect
 from stepgraph.checkpoint.sqlite.schema import MIGRATIONS
-from stepgraph.checkpoint.sqlite.statements import Statement
 from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING
 

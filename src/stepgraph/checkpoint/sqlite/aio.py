@@ -10,20 +10,22 @@ Rules: `aiosqlite` is never imported: who passes a connection has it.
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Lock, get_running_loop, run_coroutine_threadsafe
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.checkpoint.sql.saver import BaseSqlSaver
+from stepgraph.checkpoint.sql.statements import R, StatementProgram
 from stepgraph.checkpoint.sqlite.connections import Connections, connect
-from stepgraph.checkpoint.sqlite.saver import BaseSqliteSaver
+from stepgraph.checkpoint.sqlite.programs import SqlitePrograms
 from stepgraph.checkpoint.sqlite.schema import migrate
-from stepgraph.checkpoint.sqlite.statements import R, StatementProgram
 from stepgraph.checkpoint.sqlite.sync import ThreadRunner
 
 if TYPE_CHECKING:
     import aiosqlite
 
     from stepgraph.checkpoint.serde.base import SerializerProtocol
+    from stepgraph.checkpoint.step_saver import Encoded
 
 __all__ = ("AsyncSqliteSaver",)
 
@@ -41,6 +43,7 @@ class AwaitedRunner:
         self.ready = False
         self._loop: AbstractEventLoop | None = None
         self._synchronous = ""
+        self.programs = SqlitePrograms()
 
     # ---- async
 
@@ -85,6 +88,10 @@ class AwaitedRunner:
                 await self._execute(f"PRAGMA synchronous = {level}")
                 self._synchronous = level
             return await self._transact(program)
+
+    async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
+        """Store a batch in one transaction."""
+        return await self.awrite(self.programs.store_batch(batch), durable=durable)
 
     async def _transact(self, program: StatementProgram[R]) -> R:
         if not self.connection.in_transaction:
@@ -133,6 +140,10 @@ class AwaitedRunner:
         """Run a program that writes, on the connection's event loop."""
         return self._wait(self.awrite(program, durable=durable))
 
+    def store(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
+        """Store a batch in one transaction, on the connection's event loop."""
+        return self._wait(self.astore(batch, durable=durable))
+
     def may_wait(self) -> bool:
         """Whether this is another thread than that of the connection's event loop, and the loop runs."""
         loop = self._loop
@@ -154,7 +165,7 @@ class AwaitedRunner:
         return run_coroutine_threadsafe(work, self._loop).result()
 
 
-class AsyncSqliteSaver(BaseSqliteSaver):
+class AsyncSqliteSaver(BaseSqlSaver):
     """Keeps checkpoints in a SQLite database, by difference, for async programs.
 
     Many tasks, threads, savers and processes may use one file at once. Its tables begin with `stepgraph_`, so the file may
@@ -175,7 +186,7 @@ class AsyncSqliteSaver(BaseSqliteSaver):
 
     def __init__(self, conn: aiosqlite.Connection, *, serde: SerializerProtocol | None = None) -> None:
         runner = conn if isinstance(conn, ThreadRunner) else AwaitedRunner(conn)
-        super().__init__(runner, serde=serde)
+        super().__init__(runner, runner.programs, serde=serde)
         self.conn = runner.connections.connection if isinstance(runner, ThreadRunner) else conn
         self.lock = runner.lock if isinstance(runner, AwaitedRunner) else Lock()
 

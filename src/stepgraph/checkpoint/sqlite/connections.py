@@ -15,9 +15,9 @@ from threading import Lock
 from time import sleep
 from typing import Any, Final, Literal
 
+from stepgraph.checkpoint.sql.statements import R, StatementProgram
 from stepgraph.checkpoint.sqlite.locks import connection_lock, file_lock
 from stepgraph.checkpoint.sqlite.schema import migrate
-from stepgraph.checkpoint.sqlite.statements import R, StatementProgram
 
 __all__ = ("Connections", "connect", "file_of")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, Final
 
-from stepgraph.checkpoint.sqlite.statements import Statement
+from stepgraph.checkpoint.sql.statements import Statement
 
 __all__ = ("MIGRATIONS", "migrate")
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.checkpoint.sql.saver import BaseSqlSaver
+from stepgraph.checkpoint.sql.statements import R, StatementProgram
 from stepgraph.checkpoint.sqlite.connections import Connections, connect
-from stepgraph.checkpoint.sqlite.saver import BaseSqliteSaver
-from stepgraph.checkpoint.sqlite.statements import R, StatementProgram
+from stepgraph.checkpoint.sqlite.programs import SqlitePrograms
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.serde.base import SerializerProtocol
+    from stepgraph.checkpoint.step_saver import Encoded
 
 __all__ = ("SqliteSaver", "ThreadRunner")
 
@@ -25,6 +27,15 @@ class ThreadRunner:
         self.set_up = connections.set_up
         self.read = connections.read
         self.write = connections.write
+        self.programs = SqlitePrograms()
+
+    def store(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
+        """Store a batch in one transaction."""
+        return self.write(self.programs.store_batch(batch), durable=durable)
+
+    async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
+        """Store a batch in one transaction."""
+        return await self.awrite(self.programs.store_batch(batch), durable=durable)
 
     def may_wait(self) -> bool:
         """Connections that block can be used from anywhere."""
@@ -49,7 +60,7 @@ class ThreadRunner:
         return await to_thread(self.write, program, durable=durable)
 
 
-class SqliteSaver(BaseSqliteSaver):
+class SqliteSaver(BaseSqlSaver):
     """Keeps checkpoints in a SQLite database, by difference.
 
     Many threads, many savers and many processes may use one file at once: readers do not wait, writers take turns. Its
@@ -68,7 +79,8 @@ class SqliteSaver(BaseSqliteSaver):
 
     def __init__(self, conn: sqlite3.Connection, *, serde: SerializerProtocol | None = None) -> None:
         self._connections = Connections(conn)
-        super().__init__(ThreadRunner(self._connections), serde=serde)
+        runner = ThreadRunner(self._connections)
+        super().__init__(runner, runner.programs, serde=serde)
         self.conn = conn
         self.lock = self._connections.lock
 

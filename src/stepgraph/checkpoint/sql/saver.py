@@ -1,4 +1,4 @@
-"""What both SQLite savers are: every method once, as a program, given to something that runs programs.
+"""What savers in databases are: every method once, as a program, given to something that runs programs.
 
 Rules: no connections here. The two kinds of methods differ only in how they wait.
 """
@@ -14,9 +14,9 @@ from stepgraph.checkpoint.growth.frames import Frame
 from stepgraph.checkpoint.growth.lanes import Lane
 from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
 from stepgraph.checkpoint.growth.rows import Key
-from stepgraph.checkpoint.sqlite import programs
-from stepgraph.checkpoint.sqlite.metadata import StoredMetadata, pack_metadata, unpack_metadata
-from stepgraph.checkpoint.sqlite.statements import StatementProgram
+from stepgraph.checkpoint.sql.metadata import StoredMetadata, pack_metadata, unpack_metadata
+from stepgraph.checkpoint.sql.programs import Programs
+from stepgraph.checkpoint.sql.statements import StatementProgram
 from stepgraph.checkpoint.step_saver import (
     Encoded,
     StepSaver,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from stepgraph.checkpoint.changes import StepChanges
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
-__all__ = ("BaseSqliteSaver", "Runner")
+__all__ = ("BaseSqlSaver", "Runner")
 
 R = TypeVar("R")
 
@@ -61,6 +61,12 @@ class Runner(Protocol):
     def write(self, program: StatementProgram[R], *, durable: bool = True) -> R:
         """Run a program that writes."""
 
+    def store(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
+        """Store a batch in one transaction; how many deletions there had been, by counter."""
+
+    async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
+        """Async twin of `store`."""
+
     async def aread(self, program: StatementProgram[R]) -> R:
         """Async twin of `read`."""
 
@@ -68,15 +74,24 @@ class Runner(Protocol):
         """Async twin of `write`."""
 
 
-class BaseSqliteSaver(StepSaver):
-    """Common to `SqliteSaver` and `AsyncSqliteSaver`."""
+class BaseSqlSaver(StepSaver):
+    """Common to all savers in databases.
+
+    Args:
+        runner: Runs programs.
+        programs: The programs for this kind of database.
+        serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+    """
 
     _runner: Runner
 
-    def __init__(self, runner: Runner, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self, runner: Runner, programs: Programs, *, serde: SerializerProtocol | None = None
+    ) -> None:
         super().__init__(serde=serde)
         self._runner = runner
-        self._generation = [0]
+        self._programs = programs
+        self._generations: dict[int, int] = {}
 
     # ---- writing
 
@@ -96,7 +111,7 @@ class BaseSqliteSaver(StepSaver):
 
         Args:
             batch: What the encoders gave.
-            durable: Whether it must survive a loss of power from the moment this returns (`synchronous = FULL`).
+            durable: Whether it must survive a loss of power from the moment this returns.
 
         Raises:
             ThreadBusyError: The newest checkpoint is not the one that a step expects.
@@ -104,7 +119,7 @@ class BaseSqliteSaver(StepSaver):
         """
         self._check_sound(batch)
         try:
-            self._generation[0] = self._runner.write(programs.store_batch(batch), durable=durable)
+            self._generations.update(self._runner.store(batch, durable=durable))
         except BaseException:
             self._break_off(batch)
             raise
@@ -113,7 +128,7 @@ class BaseSqliteSaver(StepSaver):
         """Async twin of `store`."""
         self._check_sound(batch)
         try:
-            self._generation[0] = await self._runner.awrite(programs.store_batch(batch), durable=durable)
+            self._generations.update(await self._runner.astore(batch, durable=durable))
         except BaseException:
             self._break_off(batch)
             raise
@@ -132,13 +147,16 @@ class BaseSqliteSaver(StepSaver):
             self._lanes.break_off(item.lane)
 
     def _lane(self, key: Key) -> Lane:
-        return self._lanes.get(key) or self._lanes.open(key, self._generation[0])
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes.open(key, self._generations.get(self._programs.bucket(key[0]), 0))
+        return lane
 
     def _encode_metadata(self, lane: Lane, metadata: Mapping[str, Any]) -> StoredMetadata:
         return pack_metadata(lane, metadata, self._codec)
 
     def _make_room(self, key: Key, checkpoint_id: str) -> bool:
-        if self._runner.write(programs.make_room(key, checkpoint_id, self._codec)):
+        if self._runner.write(self._programs.make_room(key, checkpoint_id, self._codec)):
             self._lanes.forget(key)
             return True
         return False
@@ -146,7 +164,11 @@ class BaseSqliteSaver(StepSaver):
     def _recall(self, lane: Lane, checkpoint_id: str) -> None:
         if self._runner.may_wait():
             frame = load_frame(lane.key, checkpoint_id, self._codec)
-            self._remember_frame(lane, checkpoint_id, self._runner.read(programs.read_with_generation(frame)))
+            self._remember_frame(
+                lane,
+                checkpoint_id,
+                self._runner.read(self._programs.read_with_generation(frame, lane.key[0])),
+            )
 
     def _remember_frame(self, lane: Lane, checkpoint_id: str, found: tuple[Frame | None, int]) -> None:
         frame, generation = found
@@ -179,11 +201,12 @@ class BaseSqliteSaver(StepSaver):
 
     def _load(self, key: Key, config: Mapping[str, Any]) -> StatementProgram[tuple[Loaded | None, int]]:
         checkpoint_id = config["configurable"].get("checkpoint_id") or None
-        return programs.read_with_generation(load(key, checkpoint_id, self._codec))
+        return self._programs.read_with_generation(load(key, checkpoint_id, self._codec), key[0])
 
     def _take_in(self, key: Key, found: tuple[Loaded | None, int]) -> CheckpointTuple | None:
         """Remember what a writer that goes on from here needs."""
         loaded, generation = found
+        self._generations[self._programs.bucket(key[0])] = generation
         if loaded is None:
             return None
         result = to_tuple(key, loaded, unpack_metadata(loaded.row.metadata, self._codec))
@@ -254,7 +277,7 @@ class BaseSqliteSaver(StepSaver):
         after: tuple[str, str, str] | None = None
         size, left = _FIRST_PAGE, limit
         while left is None or left > 0:
-            found = yield [], programs.candidates(where, filter, end, after, size)
+            found = yield [], self._programs.candidates(where, filter, end, after, size)
             page = []
             for checkpoint_id, thread_id, namespace, text, more in found:
                 metadata = unpack_metadata(StoredMetadata(text, more), self._codec)
@@ -266,7 +289,7 @@ class BaseSqliteSaver(StepSaver):
                 by_key.setdefault(key, []).append(checkpoint_id)
             loaded: dict[tuple[Key, str], Loaded] = {}
             for key, ids in by_key.items():
-                for result in (yield [], programs.read_rows(load_many(key, ids, self._codec))):
+                for result in (yield [], self._programs.read_rows(load_many(key, ids, self._codec))):
                     if isinstance(result, CorruptCheckpointError):
                         warn_unreadable(result)
                     else:
@@ -287,12 +310,12 @@ class BaseSqliteSaver(StepSaver):
     def delete_thread(self, thread_id: str) -> None:
         """Delete all that a thread stored, at every level."""
         self._forget([str(thread_id)])
-        self._runner.write(programs.delete_thread(str(thread_id)))
+        self._runner.write(self._programs.delete_thread(str(thread_id)))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async twin of `delete_thread`."""
         self._forget([str(thread_id)])
-        await self._runner.awrite(programs.delete_thread(str(thread_id)))
+        await self._runner.awrite(self._programs.delete_thread(str(thread_id)))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another one, which must have none.
@@ -300,11 +323,11 @@ class BaseSqliteSaver(StepSaver):
         Raises:
             ValueError: The target has checkpoints.
         """
-        self._runner.write(programs.copy_thread(str(source_thread_id), str(target_thread_id)))
+        self._runner.write(self._programs.copy_thread(str(source_thread_id), str(target_thread_id)))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Async twin of `copy_thread`."""
-        await self._runner.awrite(programs.copy_thread(str(source_thread_id), str(target_thread_id)))
+        await self._runner.awrite(self._programs.copy_thread(str(source_thread_id), str(target_thread_id)))
 
     def prune(
         self,
@@ -348,15 +371,17 @@ class BaseSqliteSaver(StepSaver):
         before = cutoff_of(strategy, older_than)
         threads = [str(thread_id) for thread_id in thread_ids]
         self._forget(threads)
-        return programs.prune(threads, strategy, before, namespaces, self._codec)
+        return self._programs.prune(threads, strategy, before, namespaces, self._codec)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints and pending writes that these runs stored. Those of other runs stay readable."""
-        self._runner.write(programs.delete_for_runs([str(run_id) for run_id in run_ids], self._codec))
+        self._runner.write(self._programs.delete_for_runs([str(run_id) for run_id in run_ids], self._codec))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Async twin of `delete_for_runs`."""
-        await self._runner.awrite(programs.delete_for_runs([str(run_id) for run_id in run_ids], self._codec))
+        await self._runner.awrite(
+            self._programs.delete_for_runs([str(run_id) for run_id in run_ids], self._codec)
+        )
 
     def _forget(self, threads: Sequence[str]) -> None:
         for thread_id in threads:
@@ -374,13 +399,13 @@ class BaseSqliteSaver(StepSaver):
         """Async twin of `put`."""
         key, checkpoint_id = key_of(config), checkpoint["id"]
         parent = config["configurable"].get("checkpoint_id") or None
-        replaces = await self._runner.awrite(programs.make_room(key, checkpoint_id, self._codec))
+        replaces = await self._runner.awrite(self._programs.make_room(key, checkpoint_id, self._codec))
         if replaces:
             self._lanes.forget(key)
         lane = self._lane(key)
         if parent is not None and parent not in lane.frames:
             frame = load_frame(key, parent, self._codec)
-            found = await self._runner.aread(programs.read_with_generation(frame))
+            found = await self._runner.aread(self._programs.read_with_generation(frame, key[0]))
             with lane.lock:
                 self._remember_frame(lane, parent, found)
         encoded = self._encode_whole(lane, config, checkpoint, metadata, new_versions)
