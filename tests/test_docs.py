@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-OPTIONAL = ("langchain_core",)
+OPTIONAL = ("langchain_core", "opentelemetry")
 """Packages that a document may need; where one is missing, its blocks are not run."""
 
 ROOT = Path(__file__).parent.parent

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.pregel.config import TRACED_KEYS, merge_configs
-from stepgraph.pregel.observing import UNSEEN
+from stepgraph.pregel.observers import is_among, together
 from stepgraph.pregel.task import current_task
 
 if TYPE_CHECKING:
@@ -72,10 +72,10 @@ def observe(bridge: LangChainBridge, machine: Machine, options: Options) -> None
         callbacks = scope.config.get("callbacks")
         if not (callbacks or streams or anything_ambient()):
             return
-        scope.observer = _observer()
+        scope.observer = together(scope.observer, _observer())
     else:
         callbacks = _around_call(bridge, machine)
-        if scope.observer is None or scope.observer is UNSEEN:
+        if not _watches(scope.observer):
             if not (callbacks or streams):
                 return
             scope = machine.scope = _watched(scope)
@@ -95,10 +95,16 @@ def _observer() -> Any:
     return CALLBACKS
 
 
+def _watches(observer: Any) -> bool:
+    """Whether LangChain's callbacks are told of what this observer is told of."""
+    loaded = sys.modules.get("stepgraph.langchain.observer")
+    return loaded is not None and observer is not None and is_among(loaded.CALLBACKS, observer)
+
+
 def _watched(scope: Scope) -> Scope:
     """The same run, watched from here on."""
     twin = scope.twin()
-    twin.observer = _observer()
+    twin.observer = together(scope.observer, _observer())
     return twin
 
 

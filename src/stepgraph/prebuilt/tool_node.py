@@ -165,13 +165,14 @@ class ToolNode(Runnable[Any, Any]):
 class _Batch:
     """The calls of one invocation, and what they have in common."""
 
-    __slots__ = ("_config", "_node", "_task", "given", "limit")
+    __slots__ = ("_config", "_node", "_task", "given", "limit", "observer")
 
     def __init__(self, node: ToolNode, input: Any, config: Any) -> None:
         self._node = node
         self._task = task = current_task()
         self._config = config
         self.limit: int | None = None
+        self.observer: Any = None if task is None else task.machine.scope.observer
         if config is not None:
             self.limit = config.get("max_concurrency")
         elif task is not None:
@@ -251,7 +252,7 @@ class _Batch:
         token = prepared.begin()
         try:
             return prepared.settle(prepared.adapter.run(*prepared.complete()))
-        except Exception as error:
+        except BaseException as error:
             return prepared.fail(error)
         finally:
             TOOL_CALL_WRITER.reset(token)
@@ -263,7 +264,7 @@ class _Batch:
         token = prepared.begin()
         try:
             return prepared.settle(await prepared.adapter.arun(*prepared.complete()))
-        except Exception as error:
+        except BaseException as error:
             return prepared.fail(error)
         finally:
             TOOL_CALL_WRITER.reset(token)
@@ -287,13 +288,14 @@ class _Batch:
 class _Prepared:
     """A call that is ready to run."""
 
-    __slots__ = ("_arguments", "_batch", "_call", "_events", "adapter")
+    __slots__ = ("_arguments", "_batch", "_begun", "_call", "_events", "adapter")
 
     def __init__(
         self, batch: _Batch, call: Any, adapter: ToolAdapter, runtime: ToolRuntime[Any, Any] | None
     ) -> None:
         self._batch = batch
         self._call = call
+        self._begun: Any = None
         self._events: ToolCallEvents | None = events_for(batch._task, call["id"])
         self.adapter = adapter
         arguments = call["args"]
@@ -306,6 +308,10 @@ class _Prepared:
 
     def begin(self) -> Any:
         """Show that the tool starts, and let it show parts of its output."""
+        observer = self._batch.observer
+        if observer is not None:
+            name, call = self.adapter.tool.name, self._call
+            self._begun = observer.tool_begins(self._batch._task, name, call["id"], call["args"])
         events = self._events
         if events is None:
             return TOOL_CALL_WRITER.set(None)
@@ -328,14 +334,26 @@ class _Prepared:
 
     def settle(self, result: Any) -> Any:
         """Make a message or command of what the tool returned."""
+        if self._begun is not None:
+            begun, self._begun = self._begun, None
+            self._batch.observer.tool_ends(begun, result)
         if self._events is not None:
             self._events.finished(result)
             self._events = None
         call = {**self._call, "name": self.adapter.tool.name}
         return checked_result(result, call, self._batch.given)
 
-    def fail(self, error: Exception) -> Any:
-        """Make a message of what went wrong, or raise it again."""
+    def fail(self, error: BaseException) -> Any:
+        """Make a message of what went wrong, or raise it again; a pause is always raised again."""
+        if self._begun is not None:
+            begun, self._begun = self._begun, None
+            self._batch.observer.tool_fails(begun, _source_of(error))
+        if not isinstance(error, Exception):
+            raise error
         if self._events is not None:
-            self._events.failed(error.source if isinstance(error, ToolInvocationError) else error)
+            self._events.failed(_source_of(error))
         return self._batch.failed(error, self._call)
+
+
+def _source_of(error: BaseException) -> BaseException:
+    return error.source if isinstance(error, ToolInvocationError) else error

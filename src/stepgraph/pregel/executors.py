@@ -90,7 +90,9 @@ def _elsewhere(name: str, action: Any, executor: Any) -> Submit:
     from stepgraph.pregel import shipping
 
     def submit(task: Task) -> tuple[Future[Any], Callable[[Any], Any]]:
-        payload = shipping.pack(action, task.input, name)
+        observer = task.machine.scope.observer
+        function = action if observer is None else observer.shipped(task, action)
+        payload = shipping.pack(function, task.input, name)
         return executor.submit(shipping.run_packed, payload, name), shipping.unpack
 
     return submit

@@ -2,9 +2,11 @@
 
 Theory of operation. `scope.observer` is None, or one `Observer` that is told of every run of that scope (the root's and
 those of nested graphs), of every attempt of a task, and of every path function, in the order in which they begin and end;
-`None` costs one comparison a task that has to be made anyway, and no call. What an observer wants to keep of a run or an
-attempt it puts on `machine.observed` and `task.observed`. `task.observed.callbacks`, if there is such an attribute, becomes
-the `callbacks` of the config that the node is given.
+`None` costs one comparison a task that has to be made anyway, and no call. `machine.observed` and `task.observed` belong to
+LangChain's observer: `task.observed.callbacks` becomes the `callbacks` of the config that the node is given. Any other
+observer is made anew for each root run by a `Watcher` (see `Pregel.watcher`), and keeps what it knows itself; an attempt with a
+time limit runs with twins of its machine and task, which share `machine.level` and `task.id` with them. Several observers of
+one run: `observers.py`.
 
 Each hook exists twice. The plain one is called where code runs that may block: in synchronous runs, and on worker threads
 of asynchronous ones. The one with an `a` is awaited on the event loop. An observer that never waits implements the plain
@@ -15,12 +17,21 @@ Rules of this file: pure; it knows no library that an observer reports to.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from stepgraph.checkpoint.base import CheckpointTuple
     from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.plan import BranchPlan
     from stepgraph.pregel.task import Task
+
+
+class Watcher(Protocol):
+    """Makes an observer for each root run of the graphs that it watches."""
+
+    def observer_of(self, machine: Machine) -> Observer | None:
+        """The observer of a run that was just opened; None to let it pass."""
 
 
 class Observer:
@@ -28,6 +39,9 @@ class Observer:
 
     def run_begins(self, machine: Machine, input: Any) -> None:
         """A run begins, before its input is looked at."""
+
+    def run_loads(self, machine: Machine, loaded: CheckpointTuple) -> None:
+        """The run goes on from, or replays, this checkpoint; told before anything is stored. Never awaited."""
 
     def run_resumes(self, machine: Machine) -> None:
         """The run that has begun goes on from a stored checkpoint."""
@@ -55,6 +69,21 @@ class Observer:
 
     def branch_fails(self, task: Task, error: BaseException) -> None:
         """The path function raised."""
+
+    def tool_begins(self, task: Task, name: str, call_id: str | None, arguments: Any) -> Any:
+        """A `ToolNode` calls a tool; what is answered here is given back when the call ends, in the same context. None: no
+        interest. Never awaited, like the two below."""
+        return None
+
+    def tool_ends(self, begun: Any, result: Any) -> None:
+        """The tool answered."""
+
+    def tool_fails(self, begun: Any, error: BaseException) -> None:
+        """The tool raised."""
+
+    def shipped(self, task: Task, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """What is sent to another process in place of a node's function."""
+        return function
 
     async def arun_begins(self, machine: Machine, input: Any) -> None:
         """`run_begins` on the event loop."""

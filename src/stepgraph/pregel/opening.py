@@ -136,6 +136,8 @@ def open_root(
     machine.child_sink = options.sink if options.subgraphs else None
     if scope.saver is not None:
         attach_ledger(machine)
+    if graph.watcher is not None:
+        scope.observer = graph.watcher.observer_of(machine) or scope.observer
     if bridges.active is None and scope.config.get("callbacks"):
         bridges.load()
     if bridges.active is not None:

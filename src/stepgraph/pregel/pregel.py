@@ -78,6 +78,8 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
     retry_policy: Any = ()
     cache_policy: Any = None
     stream_transformers: Any = None
+    watcher: Any = None
+    """The `Watcher` of runs that begin at this graph, or on the class, at any; see `pregel/observing.py`."""
     _declared_nodes: dict[str, Any]
     _declared_channels: dict[str, Any]
     input_channels: Any

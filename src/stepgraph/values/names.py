@@ -133,6 +133,8 @@ CONFIG_KEY_TIMED_ATTEMPT_OBSERVER: Final = "__pregel_timed_attempt_observer"
 """Function that is told of progress while a timeout runs."""
 CONFIG_KEY_EXPECTED_HEAD: Final = "__pregel_expected_head"
 """The checkpoint id that a writer expects as the head of its thread and namespace."""
+METADATA_KEY_TRACE: Final = "__traceparent"
+"""Key of a checkpoint's metadata: the trace and span of the run that stored it, where runs are traced; shown to nobody."""
 CACHE_NS_WRITES: Final = "__pregel_ns_writes"
 """First part of the cache namespace of node results."""
 

@@ -374,7 +374,7 @@ async def agive_up(machine: Machine, error: BaseException) -> None:
     if machine.parent is not None and machine.parent.run_slot is not None:
         machine.parent.run_slot.regain_at_once()
     close_failed(machine)
-    if machine.observed is not None:
+    if machine.scope.observer is not None:
         await machine.scope.observer.arun_fails(machine, error)
     if machine.parent is None and machine.recorder is not None:
         try:
@@ -398,7 +398,7 @@ async def aconclude(machine: Machine) -> Any:
             await machine.recorder.asettle()
         finally:
             leave_thread(machine.scope)
-    if machine.observed is not None:
+    if machine.scope.observer is not None:
         return await aobserved_outcome(machine)
     return outcome(machine)
 

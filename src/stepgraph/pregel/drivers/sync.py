@@ -167,7 +167,7 @@ def _run(machine: Machine, begin: Callable[[], Sequence[Task]]) -> Any:
 def give_up(machine: Machine, error: BaseException) -> None:
     """A run failed: what it finished is kept, and nobody waits any more."""
     close_failed(machine)
-    if machine.observed is not None:
+    if machine.scope.observer is not None:
         machine.scope.observer.run_fails(machine, error)
     if machine.parent is None and machine.recorder is not None:
         try:
@@ -184,7 +184,7 @@ def conclude(machine: Machine) -> Any:
         close(machine)
         if machine.parent is None and machine.recorder is not None:
             machine.recorder.settle()
-        if machine.observed is not None:
+        if machine.scope.observer is not None:
             return observed_outcome(machine)
     finally:
         release(machine)

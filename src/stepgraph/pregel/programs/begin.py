@@ -137,6 +137,8 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
     scope = machine.scope
     due = restore_state(machine, loaded)
     machine.recorder.loaded(machine.namespace, loaded.checkpoint)
+    if scope.observer is not None:
+        scope.observer.run_loads(machine, loaded)
     pending: Mapping[str, Sequence[tuple[str, Any]]] = {}
     if replays:
         before = loaded.checkpoint["id"]

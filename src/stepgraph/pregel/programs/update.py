@@ -19,7 +19,7 @@ from stepgraph.pregel.programs.trampoline import Program, request
 from stepgraph.pregel.restore import due_tasks, restore_state
 from stepgraph.pregel.scope import Level, Scope
 from stepgraph.pregel.task import Task
-from stepgraph.values.names import COPY, END, INPUT, START
+from stepgraph.values.names import COPY, END, INPUT, METADATA_KEY_TRACE, START
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointTuple
@@ -83,6 +83,8 @@ def _one_superstep(
     machine.step = -1
     due = None
     if loaded is not None:
+        if loaded.metadata and METADATA_KEY_TRACE in loaded.metadata:
+            ledger.metadata[METADATA_KEY_TRACE] = loaded.metadata[METADATA_KEY_TRACE]
         due = restore_state(machine, loaded)
     yield from _apply(machine, loaded, due, updates)
     yield request("__store__", recorder.steps, None if loaded is None else loaded.checkpoint)
