@@ -73,8 +73,15 @@ def outcome(machine: Machine) -> Any:
         pause = GraphInterrupt(machine.interrupts())
         machine.parent.swallowed = pause
         raise pause
-    output = machine.output() if machine.produced else None
     asked = machine.interrupts()
-    if asked:
-        return {**(output if isinstance(output, dict) else {}), INTERRUPT: list(asked)}
-    return output
+    if not asked:
+        return machine.output() if machine.produced else None
+    output = machine.output()
+    return {**(output if isinstance(output, dict) else {}), INTERRUPT: list(asked)}
+
+
+def stands_at_breakpoint(machine: Machine) -> bool:
+    """Whether a root stopped because a breakpoint says so, its own or one of a graph inside."""
+    if machine.parent is not None:
+        return False
+    return machine.status == "breakpoint" or (machine.status == "paused" and not machine.interrupts())

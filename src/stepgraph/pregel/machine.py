@@ -566,7 +566,7 @@ class Machine:
             return ()
         self.status = "drained" if self.drained_below else "paused"
         finished = [task for task in tasks if task.interrupts is None and task.error is None]
-        if finished:
+        if finished and self.parent is None:
             folded = fold_pairs(self, finished)
             shown = {**self.state, **folded}
             self.shown_state = {key: shown[key] for key in self.plan.fields if key in shown}

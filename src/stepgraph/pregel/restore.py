@@ -190,7 +190,7 @@ def apply_pending(machine: Machine, tasks: Sequence[Task], pending: Pending, rew
 def _give_back(
     task: Task, pairs: Sequence[tuple[str, Any]], rewind: bool, answered: Mapping[str, Any]
 ) -> None:
-    asked = interrupts_of(pairs)
+    asked = task.stored_interrupts = interrupts_of(pairs)
     results = [pair for pair in pairs if pair[0] not in MARKS]
     given = next((list(_as_tuple(value)) for channel, value in pairs if channel == RESUME), None)
     reasked = bool(asked) and any(i.id in answered for i in asked)

@@ -42,6 +42,7 @@ class Task:
     folded: dict[str, Any] | None = None
     commands: list[Any] | None = None
     interrupts: tuple[Interrupt[Any], ...] | None = None
+    stored_interrupts: tuple[Interrupt[Any], ...] = ()
     error: BaseException | None = None
     restored = False
     saved = False

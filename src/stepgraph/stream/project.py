@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.pregel.config import checkpoint_config
@@ -43,11 +43,10 @@ def task_payload(task: Task) -> dict[str, Any]:
     return payload
 
 
-def written(task: Task) -> dict[str, Any]:
-    """channel -> what a finished task wrote to it; several writes to one channel stand under `$writes`."""
+def written(task: Task, shown: Collection[str]) -> dict[str, Any]:
+    """channel -> what a finished task wrote to it, of those `shown`; several writes to one channel stand under `$writes`."""
     result: dict[str, Any] = {}
     updates = task.updates
-    shown = task.machine.plan.stream_keys
     for key, value in updates.items() if isinstance(updates, dict) else updates:
         if key not in shown:
             continue
@@ -62,7 +61,8 @@ def written(task: Task) -> dict[str, Any]:
 
 def result_payload(task: Task) -> dict[str, Any]:
     """A task that ended: with a result, an error, or questions."""
-    result = written(task) if task.error is None and task.interrupts is None else {}
+    shown = task.machine.plan.stream_keys
+    result = written(task, shown) if task.error is None and task.interrupts is None else {}
     return {
         "id": task.id,
         "name": task.node.name,
@@ -81,9 +81,11 @@ def checkpoint_payload(machine: Machine, tasks: Sequence[Task]) -> dict[str, Any
     ledger = machine.ledger
     assert ledger is not None
     ordered = [task for task in tasks if task.index >= 0] + [task for task in tasks if task.index < 0]
+    unstored = ledger.at_exit and ledger.head != ledger.stored
+    parent = ledger.stored if unstored else ledger.previous
     return {
         "config": checkpoint_config(machine, ledger.head),
-        "parent_config": checkpoint_config(machine, ledger.previous) if ledger.previous else None,
+        "parent_config": checkpoint_config(machine, parent) if parent else None,
         "values": machine.view(machine.plan.stream_channels, machine.state),
         "metadata": ledger.shown_metadata(),
         "next": [task.node.name for task in ordered],
@@ -99,7 +101,9 @@ def _checkpoint_task(task: Task) -> dict[str, Any]:
     if task.error is not None:
         shown["error"] = task.error
     elif task.restored and task.interrupts is None:
-        shown["result"] = written(task)
-    shown["interrupts"] = tuple(interrupt_payload(i) for i in task.interrupts or ())
+        result = written(task, task.machine.output_keys)
+        if result:
+            shown["result"] = result
+    shown["interrupts"] = tuple(interrupt_payload(i) for i in task.interrupts or task.stored_interrupts)
     shown["state"] = state
     return shown

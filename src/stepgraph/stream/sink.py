@@ -71,15 +71,14 @@ class Sink:
 
     def tasks_begin(self, tasks: Sequence[Task]) -> None:
         """The tasks of a superstep, before they run; Sends first, then nodes by name, then resumed error handlers."""
+        if self.wants_tasks:
+            ordered = sorted(tasks, key=_sends_first)
+            for task in (*ordered, *[task.handler for task in ordered if task.handler is not None]):
+                if not task.node.hidden:
+                    self.show_task(task, "task", project.task_payload(task))
         for task in tasks:
             if task.restored:
                 self._restored(task)
-        if not self.wants_tasks:
-            return
-        ordered = sorted(tasks, key=_sends_first)
-        for task in (*ordered, *[task.handler for task in ordered if task.handler is not None]):
-            if not task.node.hidden:
-                self.show_task(task, "task", project.task_payload(task))
 
     def _restored(self, task: Task) -> None:
         task = task.handler or task

@@ -19,7 +19,7 @@ from stepgraph.pregel.call import aexecute
 from stepgraph.pregel.drivers.pool import POOL
 from stepgraph.pregel.drivers.stopping import request_stop
 from stepgraph.pregel.drivers.sync import is_given_up, run_task, run_tasks, settle_error
-from stepgraph.pregel.ending import close, close_failed, outcome
+from stepgraph.pregel.ending import close, close_failed, outcome, stands_at_breakpoint
 from stepgraph.pregel.observed import aobserved_outcome
 from stepgraph.pregel.register import leave as leave_thread
 from stepgraph.pregel.task import CURRENT
@@ -449,7 +449,7 @@ async def astream_run(
                         await step.close()
                 step.check()
             tasks = machine.commit(tasks)
-        if machine.status == "breakpoint" and machine.sink is not None and machine.parent is None:
+        if machine.sink is not None and stands_at_breakpoint(machine):
             machine.sink.breakpoint(machine)
         while buffer:
             yield pop()

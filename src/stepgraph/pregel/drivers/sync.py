@@ -17,7 +17,7 @@ from stepgraph.errors import GraphDrained, GraphInterrupt, NodeCancelledError, P
 from stepgraph.pregel import bridges
 from stepgraph.pregel.call import aexecute, execute, unwrapped
 from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
-from stepgraph.pregel.ending import close, close_failed, outcome
+from stepgraph.pregel.ending import close, close_failed, outcome, stands_at_breakpoint
 from stepgraph.pregel.observed import observed_outcome
 from stepgraph.pregel.register import leave as leave_thread
 from stepgraph.pregel.task import CURRENT
@@ -233,7 +233,7 @@ def stream_run(
             else:
                 yield from _watch(machine, tasks, buffer, SimpleQueue() if live is None else live)
             tasks = machine.commit(tasks)
-        if machine.status == "breakpoint" and machine.sink is not None and machine.parent is None:
+        if machine.sink is not None and stands_at_breakpoint(machine):
             machine.sink.breakpoint(machine)
         while buffer:
             yield pop()

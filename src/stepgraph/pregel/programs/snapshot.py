@@ -212,7 +212,7 @@ def _task(task: Task, pending: Pending, root: Any, apply: bool) -> Program[Prege
         adopt(task, acting)
         task.restored = True
         returned = [value for channel, value in results if channel == RETURN]
-        result = returned[0] if returned else written(task)
+        result = returned[0] if returned else written(task, task.machine.plan.stream_keys)
     state: Any = None
     running = acting if acting.node.subgraphs else task
     if running.node.subgraphs:
