@@ -17,6 +17,8 @@ import pytest
 from stepgraph.checkpoint.base import empty_checkpoint
 from stepgraph.checkpoint.changes import StepChanges
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError, UnreadableCheckpointWarning
+from stepgraph.checkpoint.growth.retention import needs, needs_of_writes
+from stepgraph.checkpoint.growth.rows import Row
 from stepgraph.checkpoint.ids import next_checkpoint_id
 from stepgraph.checkpoint.sql.statements import Statement
 from stepgraph.checkpoint.sqlite import AsyncSqliteSaver, SqliteSaver
@@ -261,8 +263,8 @@ def test_nothing_later_refers_to_what_could_not_be_stored(path: str) -> None:
         found = saver.get_tuple(at())
         assert found is not None
         log = found.checkpoint["channel_values"]["log"]
-        lost = a_step(ids[-1], ids[-1], log=[*log, {"n": 5, "text": "lost"}])
-        later = a_step(lost.id, lost.id, log=[*lost.values["log"], {"n": 6, "text": "later"}])
+        lost = a_step(ids[-1], ids[-1], "run", log=[*log, {"n": 5, "text": "lost"}])
+        later = a_step(lost.id, lost.id, "run", log=[*lost.values["log"], {"n": 6, "text": "later"}])
         encoded = [saver.encode_step(at(), step, {"step": 5}) for step in (lost, later)]
         saver.conn.execute(
             "CREATE TEMP TRIGGER full BEFORE INSERT ON stepgraph_checkpoints BEGIN SELECT RAISE(ABORT, 'disk full'); END"
@@ -274,6 +276,54 @@ def test_nothing_later_refers_to_what_could_not_be_stored(path: str) -> None:
             saver.store(encoded[1:], durable=True)
         grow(saver, "1", 1)
         assert log_of(saver) == [0, 1, 2, 3, 4, 5]
+
+
+def two_runs_in_one_process(saver: SqliteSaver) -> tuple[Any, Any]:
+    """The next step of each of two runs that began at the same checkpoint, encoded one after the other."""
+    ids = grow(saver, "1", 5)
+    found = saver.get_tuple(at())
+    assert found is not None
+    log = found.checkpoint["channel_values"]["log"]
+    steps = [a_step(ids[-1], ids[-1], run, log=[*log, {"n": 5}], text="same" * 200) for run in ("a", "b")]
+    first, second = (saver.encode_step(at(), step, {"step": 5}) for step in steps)
+    return first, second
+
+
+def test_a_run_that_is_refused_does_not_stop_the_one_that_was_ahead(path: str) -> None:
+    with SqliteSaver.from_conn_string(path) as saver:
+        first, second = two_runs_in_one_process(saver)
+        saver.store([first], durable=False)
+        following = a_step(first.row[0], first.row[0], "a", log=[{"n": n} for n in range(7)])
+        encoded = saver.encode_step(at(), following, {"step": 6})
+        with pytest.raises(ThreadBusyError, match="moved on by run a while run b"):
+            saver.store([second], durable=False)
+        saver.store([encoded], durable=False)
+        assert log_of(saver) == list(range(7))
+
+
+def test_what_refers_to_a_step_of_another_run_that_is_not_stored_is_refused(path: str) -> None:
+    with SqliteSaver.from_conn_string(path) as saver:
+        first, second = two_runs_in_one_process(saver)
+        assert first.row[0] in needs(Row(*second.row))
+        with pytest.raises(ThreadBusyError):
+            saver.store([second], durable=False)
+        saver.store([first], durable=False)
+        assert log_of(saver) == list(range(6))
+
+
+def test_writes_that_refer_to_a_step_of_another_run_that_is_not_stored_are_refused(path: str) -> None:
+    with SqliteSaver.from_conn_string(path) as saver:
+        base = grow(saver, "1", 1)[-1]
+        large = {str(number): "text " * 20 for number in range(40)}
+        for run in ("a", "b"):
+            saver.encode_step(at(), a_step(base, base, run, table=large), {"step": 1})
+        writes = saver.encode_writes(at(checkpoint_id=base), [("table", large)], "task")
+        assert list(needs_of_writes([row[3] for row in writes.rows])) != []
+        with pytest.raises(ThreadBusyError):
+            saver.store([writes], durable=False)
+        found = saver.get_tuple(at())
+        assert found is not None
+        assert found.pending_writes == []
 
 
 def test_a_killed_process_leaves_a_readable_file(path: str) -> None:

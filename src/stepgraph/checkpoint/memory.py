@@ -29,6 +29,7 @@ from stepgraph.checkpoint.step_saver import (
     deleted_meanwhile,
     key_of,
     matches,
+    note_stored,
     public,
     run_id_of,
     to_tuple,
@@ -201,6 +202,7 @@ class InMemorySaver(StepSaver):
                 elif isinstance(item, EncodedWrites):
                     for writes in item.rows:
                         histories[item.key].add_writes(item.checkpoint_id, writes)
+        note_stored(batch)
 
     def _check_batch(self, batch: Sequence[Encoded], histories: Mapping[Key, MemoryHistory]) -> None:
         """Refuse a batch of which a step expects another head than it will find, or refers to what was deleted."""
@@ -214,7 +216,7 @@ class InMemorySaver(StepSaver):
                 key, newest = item.key, heads[item.key]
                 if item.expected_head is not MISSING and item.expected_head != newest:
                     self._refuse(key, histories[key], newest, run_id, parent)
-                if self._lanes.get(key) is not item.lane:
+                if item.lane.contested or self._lanes.get(key) is not item.lane:
                     for place in needs(Row(*item.row)):
                         if place not in histories[key].rows and (key, place) not in stored:
                             raise deleted_meanwhile(key, run_id)
@@ -473,6 +475,25 @@ class InMemorySaver(StepSaver):
     async def adelete_thread(self, thread_id: str) -> None:
         """Async twin of `delete_thread`."""
         self.delete_thread(thread_id)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Async twin of `copy_thread`."""
+        self.copy_thread(source_thread_id, target_thread_id)
+
+    async def aprune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        older_than: datetime | timedelta | float | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> None:
+        """Async twin of `prune`."""
+        self.prune(thread_ids, strategy=strategy, older_than=older_than, namespaces=namespaces)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Async twin of `delete_for_runs`."""
+        self.delete_for_runs(run_ids)
 
     def __enter__(self) -> InMemorySaver:
         return self

@@ -143,6 +143,7 @@ class StepSaver(BaseCheckpointSaver[str]):
         lane = self._lane(key_of(config))
         with lane.lock:
             row = self._encode_row(lane, config, changes, metadata)
+            lane.note_encoded(changes.run_id)
             return EncodedStep(lane, row, changes.expected_head)
 
     def _encode_row(
@@ -224,6 +225,7 @@ class StepSaver(BaseCheckpointSaver[str]):
             changes.expected_head = config["configurable"].get(CONFIG_KEY_EXPECTED_HEAD, MISSING)
             changes.run_id = run_id_of(config, metadata)
             row = self._encode_row(lane, config, changes, metadata, parent)
+            lane.note_encoded(None)
             return EncodedStep(lane, row, changes.expected_head)
 
     def _make_room(self, key: Key, checkpoint_id: str) -> bool:
@@ -349,6 +351,24 @@ def deleted_meanwhile(key: Key, run_id: str | None) -> ThreadBusyError:
         " its next checkpoint cannot be stored. Run again: it goes on from the newest checkpoint that is left. Prune"
         " threads that no run is at work on.",
     )
+
+
+def refers_to_lost(item: Encoded, run_id: str | None) -> RuntimeError:
+    """What to raise where something refers to a step that was encoded in the same lane and is not stored."""
+    thread_id, namespace = item.key
+    if not item.lane.contested:
+        return RuntimeError(
+            f"An earlier write to thread {thread_id!r}, namespace {namespace!r} failed, so this one, which refers to it, was"
+            " not stored. Run again: it goes on from what is stored."
+        )
+    return ThreadBusyError(thread_id, namespace, run_id=run_id)
+
+
+def note_stored(batch: Sequence[Encoded]) -> None:
+    """Tell the lanes of a batch that it is stored."""
+    for item in batch:
+        if isinstance(item, EncodedStep):
+            item.lane.note_stored()
 
 
 def to_tuple(key: Key, loaded: Loaded, metadata: Any) -> CheckpointTuple:

@@ -53,9 +53,25 @@ class Lane:
         broken: A store failed: nothing that was encoded in this lane may be stored any more.
         grown: Whether what is remembered grew since it was weighed.
         generation: The count of deletions in the storage when the lane was last known to be sound.
+        writer: The run that encoded last.
+        waiting: How many steps were encoded in this lane and are not stored yet.
+        contested: Whether a run encoded while steps of another waited, so that it may refer to what is never stored.
     """
 
-    __slots__ = ("broken", "common", "frames", "generation", "grown", "key", "lock", "opaque", "trackers")
+    __slots__ = (
+        "broken",
+        "common",
+        "contested",
+        "frames",
+        "generation",
+        "grown",
+        "key",
+        "lock",
+        "opaque",
+        "trackers",
+        "waiting",
+        "writer",
+    )
 
     def __init__(self, key: Key, generation: int = 0) -> None:
         self.key = key
@@ -67,6 +83,23 @@ class Lane:
         self.broken = False
         self.grown = False
         self.generation = generation
+        self.writer: str | None = None
+        self.waiting = 0
+        self.contested = False
+
+    def note_encoded(self, run_id: str | None) -> None:
+        """A step of a run was encoded; the lane's lock is held."""
+        if self.waiting and (run_id is None or run_id != self.writer):
+            self.contested = True
+        self.writer = run_id
+        self.waiting += 1
+
+    def note_stored(self) -> None:
+        """A step that was encoded in this lane is stored."""
+        with self.lock:
+            self.waiting -= 1
+            if self.waiting <= 0:
+                self.contested = False
 
     def remember_frame(self, checkpoint_id: str, frame: Frame) -> None:
         """Remember the frame of a checkpoint, and forget the one remembered longest."""

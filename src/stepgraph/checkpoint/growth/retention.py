@@ -9,7 +9,7 @@ Rules: plans only; whoever runs the plan does all of it in one transaction with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from ormsgpack import packb, unpackb
@@ -22,7 +22,7 @@ from stepgraph.checkpoint.growth.task_writes import read_task_writes
 from stepgraph.checkpoint.growth.tracker import WHOLE
 from stepgraph.checkpoint.ids import unix_time_of
 
-__all__ = ("Plan", "doomed_of", "needs", "plan_drop", "plan_keep_newest")
+__all__ = ("Plan", "doomed_of", "needs", "needs_of_writes", "plan_drop", "plan_keep_newest")
 
 _PAGE: Final = 200
 
@@ -132,6 +132,18 @@ def needs(row: Row) -> Iterator[str]:
     for entry in unpackb(row.values or b"\x80").values():
         if type(entry) is list and entry[0] != WHOLE:
             yield entry[1]
+
+
+def needs_of_writes(rows: Iterable[bytes]) -> Iterator[str]:
+    """The checkpoints without which rows of pending writes cannot be read.
+
+    Args:
+        rows: Their data.
+    """
+    for data in rows:
+        for _, _, form in unpackb(data):
+            if type(form) is list:
+                yield form[1]
 
 
 def _complete(found: Loaded, parent: str | None, writes: bytes | None, codec: Codec) -> Row:

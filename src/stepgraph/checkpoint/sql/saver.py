@@ -24,6 +24,7 @@ from stepgraph.checkpoint.step_saver import (
     cutoff_of,
     key_of,
     matches,
+    note_stored,
     public,
     to_tuple,
     warn_unreadable,
@@ -114,33 +115,24 @@ class BaseSqlSaver(StepSaver):
             durable: Whether it must survive a loss of power from the moment this returns.
 
         Raises:
-            ThreadBusyError: The newest checkpoint is not the one that a step expects.
-            RuntimeError: Something that the batch refers to could not be stored before.
+            ThreadBusyError: The newest checkpoint is not the one that a step expects, or something that the batch
+                refers to is not stored: it was deleted meanwhile, or could not be stored before.
         """
-        self._check_sound(batch)
         try:
             self._generations.update(self._runner.store(batch, durable=durable))
         except BaseException:
             self._break_off(batch)
             raise
+        note_stored(batch)
 
     async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> None:
         """Async twin of `store`."""
-        self._check_sound(batch)
         try:
             self._generations.update(await self._runner.astore(batch, durable=durable))
         except BaseException:
             self._break_off(batch)
             raise
-
-    def _check_sound(self, batch: Sequence[Encoded]) -> None:
-        for item in batch:
-            if item.lane.broken:
-                self._break_off(batch)
-                raise RuntimeError(
-                    f"An earlier write to thread {item.key[0]!r}, namespace {item.key[1]!r} failed, so this one, which"
-                    " refers to it, was not stored. Run again: it goes on from what is stored."
-                )
+        note_stored(batch)
 
     def _break_off(self, batch: Sequence[Encoded]) -> None:
         for item in batch:

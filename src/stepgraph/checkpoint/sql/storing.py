@@ -5,15 +5,21 @@ Rules: no connections, no waiting. A program runs in a write transaction: whoeve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from json import loads
 from typing import Any, Final
 
-from stepgraph.checkpoint.growth.retention import needs
+from stepgraph.checkpoint.growth.retention import needs, needs_of_writes
 from stepgraph.checkpoint.growth.rows import Key, Row, RowParts, WritesRow, without_known
 from stepgraph.checkpoint.sql.reading import COLUMNS, HERE, WRITES_COLUMNS, Reading
 from stepgraph.checkpoint.sql.statements import Statement, StatementProgram
-from stepgraph.checkpoint.step_saver import Encoded, EncodedStep, EncodedWrites, deleted_meanwhile
+from stepgraph.checkpoint.step_saver import (
+    Encoded,
+    EncodedStep,
+    EncodedWrites,
+    deleted_meanwhile,
+    refers_to_lost,
+)
 from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING
 
@@ -65,17 +71,24 @@ class Storing(Reading):
             key = item.key
             if isinstance(item, EncodedStep):
                 checkpoint_id = item.row[0]
+                known = stored.setdefault(key, set())
+                if item.lane.broken:
+                    yield from self._check_references(item, needs(Row(*item.row)), known, lost=True)
                 bucket = self.bucket(key[0])
                 if bucket not in generations:
                     generations[bucket] = yield from self.generation(key[0])
                 if item.expected_head is not MISSING:
                     yield from self._check_head(item, heads.get(key))
-                if item.generation != generations[bucket]:
-                    yield from self._check_references(item, stored.setdefault(key, set()))
+                if item.generation != generations[bucket] or item.lane.contested:
+                    lost = item.generation == generations[bucket]
+                    yield from self._check_references(item, needs(Row(*item.row)), known, lost=lost)
                 heads[key] = max(heads.get(key, ""), checkpoint_id)
-                stored.setdefault(key, set()).add(checkpoint_id)
+                known.add(checkpoint_id)
                 (replacing if item.replaces else rows).append((*key, *_columns(item.row)))
             elif isinstance(item, EncodedWrites):
+                if item.lane.broken or item.lane.contested:
+                    places = (item.checkpoint_id, *needs_of_writes([writes[3] for writes in item.rows]))
+                    yield from self._check_references(item, places, stored.setdefault(key, set()), lost=True)
                 for writes in item.rows:
                     target = special if writes[1] < 0 else ordinary
                     target.append((*key, item.checkpoint_id, *writes))
@@ -114,10 +127,12 @@ class Storing(Reading):
             last_step=loads(found[0][0]).get("step") if found else None,
         )
 
-    def _check_references(self, item: EncodedStep, stored: set[str]) -> StatementProgram[None]:
-        """Something was deleted since the row was encoded: is what it refers to still there?"""
-        row = Row(*item.row)
-        needed = sorted({place for place in needs(row) if place != row.id and place not in stored})
+    def _check_references(
+        self, item: Encoded, places: Iterable[str], stored: set[str], *, lost: bool
+    ) -> StatementProgram[None]:
+        """Is what this refers to there? It was deleted since, or with `lost` it may never have been stored."""
+        own, run_id = (item.row[0], item.row[2]) if isinstance(item, EncodedStep) else (None, None)
+        needed = sorted({place for place in places if place != own and place not in stored})
         found = 0
         for condition, ids in self.among("checkpoint_id", needed):
             rows = yield Statement(
@@ -125,7 +140,7 @@ class Storing(Reading):
             )
             found += rows[0][0]
         if found < len(needed):
-            raise deleted_meanwhile(item.key, row.run_id)
+            raise refers_to_lost(item, run_id) if lost else deleted_meanwhile(item.key, run_id)
 
     def _store_rest(self, rows: Sequence[Any]) -> StatementProgram[None]:
         """Some tasks had ordinary writes already: add what is not among them."""

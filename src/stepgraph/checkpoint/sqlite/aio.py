@@ -41,7 +41,7 @@ class AwaitedRunner:
         self.connection = connection
         self.lock = Lock()
         self.ready = False
-        self._loop: AbstractEventLoop | None = None
+        self._loop = _running_loop()
         self._synchronous = ""
         self.programs = SqlitePrograms()
 
@@ -147,11 +147,7 @@ class AwaitedRunner:
     def may_wait(self) -> bool:
         """Whether this is another thread than that of the connection's event loop, and the loop runs."""
         loop = self._loop
-        try:
-            here: AbstractEventLoop | None = get_running_loop()
-        except RuntimeError:
-            here = None
-        return loop is not None and loop is not here and loop.is_running()
+        return loop is not None and loop is not _running_loop() and loop.is_running()
 
     def _wait(self, work: Coroutine[Any, Any, R]) -> R:
         if not self.may_wait():
@@ -163,6 +159,13 @@ class AwaitedRunner:
             )
         assert self._loop is not None
         return run_coroutine_threadsafe(work, self._loop).result()
+
+
+def _running_loop() -> AbstractEventLoop | None:
+    try:
+        return get_running_loop()
+    except RuntimeError:
+        return None
 
 
 class AsyncSqliteSaver(BaseSqlSaver):
