@@ -22,10 +22,6 @@ from stepgraph.store.sql.values import dump_value
 GETS_PER_QUERY = 200
 """How many addresses one query asks for: databases limit the number of parameters."""
 
-ITEM_COLUMNS = "s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes"
-
-NEWEST_FIRST = "s.updated_at DESC, s.prefix, s.key"
-
 UPSERT = """
 INSERT INTO store (prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
 VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -62,7 +58,25 @@ class Change(NamedTuple):
 
 
 class Dialect(ABC):
-    """What differs between databases. All values go into parameters."""
+    """What differs between databases. All values go into parameters.
+
+    Attributes:
+        value_column: The column of the value, as its stored text.
+        order_suffix: What makes the database compare the texts `prefix` and `key` by their characters.
+        cascades: Whether the vectors of an item go with it by themselves.
+    """
+
+    value_column = "s.value"
+    order_suffix = ""
+    cascades = False
+
+    def columns(self) -> str:
+        """The columns of an item, in the order that `stepgraph.store.sql.program` reads them."""
+        return f"s.prefix, s.key, {self.value_column}, s.created_at, s.updated_at, s.ttl_minutes"
+
+    def newest_first(self) -> str:
+        """The order of items without a score."""
+        return f"s.updated_at DESC, s.prefix{self.order_suffix}, s.key{self.order_suffix}"
 
     @abstractmethod
     def filter(self, filter: Mapping[str, Any]) -> tuple[str, list[Any]]:
@@ -79,6 +93,10 @@ class Dialect(ABC):
     @abstractmethod
     def vector(self, vector: Sequence[float]) -> Any:
         """A vector as a parameter."""
+
+    def value(self, text: str) -> Any:
+        """The JSON text of a value as a parameter."""
+        return text
 
 
 class Reading(NamedTuple):
@@ -109,53 +127,55 @@ def get_queries(reading: Reading, gets: Sequence[GetOp]) -> list[Query]:
     for start in range(0, len(addresses), GETS_PER_QUERY):
         chunk = addresses[start : start + GETS_PER_QUERY]
         places = " OR ".join(["(s.prefix = ? AND s.key = ?)"] * len(chunk))
-        sql = f"SELECT {ITEM_COLUMNS} FROM store s WHERE ({places}){alive}"
+        sql = f"SELECT {reading.dialect.columns()} FROM store s WHERE ({places}){alive}"
         queries.append(Query(sql, (*[part for address in chunk for part in address], *alive_params)))
     return queries
 
 
 def search_query(reading: Reading, op: SearchOp, embedded: Embedded) -> Query:
     """The query of one search. Its last column is the score."""
-    where, params = _below(op.namespace_prefix)
+    dialect = reading.dialect
+    where, params = _below(dialect, op.namespace_prefix)
     alive, alive_params = reading.not_expired()
     where += alive
     params += alive_params
     if op.filter:
-        condition, filter_params = reading.dialect.filter(op.filter)
+        condition, filter_params = dialect.filter(op.filter)
         where += f" AND {condition}"
         params += filter_params
     page = (op.limit, op.offset)
     if not op.query:
         sql = (
-            f"SELECT {ITEM_COLUMNS}, NULL FROM store s WHERE {where} ORDER BY {NEWEST_FIRST} LIMIT ? OFFSET ?"
+            f"SELECT {dialect.columns()}, NULL FROM store s WHERE {where}"
+            f" ORDER BY {dialect.newest_first()} LIMIT ? OFFSET ?"
         )
         return Query(sql, (*params, *page))
-    score, score_params = reading.dialect.score(embedded.queries[op.query])
+    score, score_params = dialect.score(embedded.queries[op.query])
     sql = (
-        f"SELECT {ITEM_COLUMNS}, MAX(CASE WHEN v.embedding IS NULL THEN NULL ELSE {score} END) AS score"
+        f"SELECT {dialect.columns()}, MAX(CASE WHEN v.embedding IS NULL THEN NULL ELSE {score} END) AS score"
         " FROM store s LEFT JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key"
         f" WHERE {where} GROUP BY s.prefix, s.key"
-        f" ORDER BY score IS NULL, score DESC, {NEWEST_FIRST} LIMIT ? OFFSET ?"
+        f" ORDER BY score DESC NULLS LAST, {dialect.newest_first()} LIMIT ? OFFSET ?"
     )
     return Query(sql, (*score_params, *params, *page))
 
 
 def listing_query(reading: Reading, op: ListNamespacesOp) -> Query:
     """A query for the namespaces that a listing may select; `namespaces.select` does the rest."""
-    where, params = _below(literal_prefix(op.match_conditions or ()))
+    where, params = _below(reading.dialect, literal_prefix(op.match_conditions or ()))
     alive, alive_params = reading.not_expired()
     return Query(f"SELECT DISTINCT s.prefix FROM store s WHERE {where}{alive}", (*params, *alive_params))
 
 
-def _below(prefix: Namespace) -> tuple[str, list[Any]]:
+def _below(dialect: Dialect, prefix: Namespace) -> tuple[str, list[Any]]:
     """The condition that a namespace starts with a prefix: a range, so that an index serves it.
 
     The namespaces below `a.b` are the texts from `a.b.` up to `a.b/`: `/` is the character after the period.
     """
     if not prefix:
         return "1 = 1", []
-    text = to_text(prefix)
-    return "(s.prefix = ? OR (s.prefix >= ? AND s.prefix < ?))", [text, text + ".", text + "/"]
+    text, column = to_text(prefix), f"s.prefix{dialect.order_suffix}"
+    return f"({column} = ? OR ({column} >= ? AND {column} < ?))", [text, text + ".", text + "/"]
 
 
 def put_changes(
@@ -176,7 +196,7 @@ def put_changes(
             vectors.append((*place, field, dialect.vector(embedded.texts[text]), stamp, stamp))
     changes = [Change(DELETE, deleted), Change(UPSERT, written)]
     if indexed:
-        stale = [*deleted, *[row[:2] for row in written]]
+        stale = [*([] if dialect.cascades else deleted), *[row[:2] for row in written]]
         changes += [Change(DELETE_VECTORS, stale), Change(INSERT_VECTOR, vectors)]
     return [change for change in changes if change.rows]
 
@@ -185,7 +205,7 @@ def _row(dialect: Dialect, address: Address, op: PutOp, now: datetime) -> tuple[
     assert op.value is not None
     expires_at = expiry(now, op.ttl)
     stamp = dialect.time(now)
-    value = dump_value(op.value, address)
+    value = dialect.value(dump_value(op.value, address))
     return (value, stamp, stamp, None if expires_at is None else dialect.time(expires_at), op.ttl)
 
 
@@ -208,5 +228,5 @@ def refresh_change(dialect: Dialect, found: Iterable[tuple[str, str, float]], no
 def sweep_changes(dialect: Dialect, now: datetime, indexed: bool) -> list[Change]:
     """The statements that remove what is expired; the last one counts the items."""
     stamp = dialect.time(now)
-    changes = [Change(SWEEP_VECTORS, [(stamp,)])] if indexed else []
+    changes = [Change(SWEEP_VECTORS, [(stamp,)])] if indexed and not dialect.cascades else []
     return [*changes, Change(SWEEP, [(stamp,)])]

@@ -117,4 +117,4 @@ def dump_time(moment: datetime) -> str:
 def load_time(stored: str | datetime) -> datetime:
     """A time from a column; without a zone it is meant as UTC."""
     moment = datetime.fromisoformat(stored) if isinstance(stored, str) else stored
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
