@@ -8,10 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import count
 from typing import Any
 
 import pytest
 
+import postgres_server
 from stepgraph.store.base import BaseStore
 from stepgraph.store.memory import InMemoryStore
 from stepgraph.store.sqlite import SqliteStore
@@ -101,10 +104,79 @@ def sqlite(**config: Any) -> Iterator[BaseStore]:
     conn.close()
 
 
+_numbers = count(1)
+
+
+@cache
+def postgres_database() -> tuple[postgres_server.PostgresServer, str]:
+    """The database that the stores of this process share, each in a schema of its own."""
+    server = postgres_server.shared()
+    url = server.create_database()
+    server.execute("CREATE EXTENSION vector", database=url.partition("?")[0].rpartition("/")[2])
+    return server, url
+
+
+@contextmanager
+def postgres_schema(*, arrays: bool = False) -> Iterator[str]:
+    """An empty schema, for as long as the block lasts: a URL that leads to it.
+
+    Args:
+        arrays: Whether it has a table of vectors as a server without the extension would have got it.
+    """
+    import psycopg
+
+    from stepgraph.store.postgres import migrations
+
+    _, url = postgres_database()
+    schema = f"store_{next(_numbers)}"
+    url_to_schema = f"{url}&options=-csearch_path%3D{schema},public"
+    with psycopg.connect(url_to_schema, autocommit=True) as conn:
+        conn.execute(f"CREATE SCHEMA {schema}".encode())
+        if arrays:
+            vectors = migrations.VECTOR_MIGRATIONS[0].sql.replace("{type}", "REAL[]")
+            conn.execute(f"{migrations.MIGRATIONS[0]}; {vectors}".encode())
+        yield url_to_schema
+        conn.execute(f"DROP SCHEMA {schema} CASCADE".encode())
+
+
+@contextmanager
+def postgres(url: str, backend: str, way: str, config: Any) -> Iterator[Driven]:
+    """A store in PostgreSQL."""
+    from stepgraph.store.postgres import AsyncPostgresStore, PostgresStore
+
+    clock = Clock()
+    if way == "sync":
+        with PostgresStore.from_conn_string(url, **config) as store:
+            store.clock = clock
+            yield Driven(store, clock, None)
+        return
+    loop = Loop()
+    try:
+        if backend == "aiopostgres":
+            opened = AsyncPostgresStore.from_conn_string(url, **config)
+            store = loop.run(opened.__aenter__())
+            store.clock = clock
+            yield Driven(store, clock, loop if way == "async" else None, loop)
+            loop.run(opened.__aexit__(None, None, None))
+            return
+        with PostgresStore.from_conn_string(url, **config) as store:
+            store.clock = clock
+            yield Driven(store, clock, loop)
+    finally:
+        loop.close()
+
+
 @contextmanager
 def driven(name: str, **config: Any) -> Iterator[Driven]:
     """A store by the name of its backend and of how it is driven, such as `"sqlite-async"`."""
     backend, way = name.split("-")
+    if "postgres" in backend:
+        with (
+            postgres_schema(arrays=backend.startswith("array")) as url,
+            postgres(url, backend, way, config) as made,
+        ):
+            yield made
+        return
     clock = Clock()
     loop = Loop() if way in ("async", "thread") else None
     try:
@@ -128,4 +200,16 @@ def driven(name: str, **config: Any) -> Iterator[Driven]:
             loop.close()
 
 
-ALL = ["memory-sync", "memory-async", "sqlite-sync", "sqlite-async", "aiosqlite-async", "aiosqlite-thread"]
+ALL = [
+    "memory-sync",
+    "memory-async",
+    "sqlite-sync",
+    "sqlite-async",
+    "aiosqlite-async",
+    "aiosqlite-thread",
+    "postgres-sync",
+    "postgres-async",
+    "aiopostgres-async",
+    "aiopostgres-thread",
+    "arraypostgres-sync",
+]

@@ -148,7 +148,17 @@ filters = st.dictionaries(st.sampled_from("abc"), plain | operators, min_size=1,
 @settings(max_examples=60, deadline=None)
 @given(st.lists(documents, min_size=1, max_size=6), st.lists(filters, max_size=4))
 def test_any_filter_means_the_same_in_memory_and_in_sqlite(values, wanted):
-    with driven("memory-sync") as one, driven("sqlite-sync") as two:
+    check_meaning("sqlite-sync", values, wanted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(documents, min_size=1, max_size=6), st.lists(filters, max_size=4))
+def test_any_filter_means_the_same_in_memory_and_in_postgres(values, wanted):
+    check_meaning("postgres-sync", values, wanted)
+
+
+def check_meaning(backend, values, wanted):
+    with driven("memory-sync") as one, driven(backend) as two:
         for store in (one, two):
             store.batch([PutOp(NS, str(n), value) for n, value in enumerate(values)])
         wanted = [*wanted, *({key: field} for value in values for key, field in value.items())]

@@ -1,0 +1,190 @@
+"""`AsyncPostgresStore`: a store in a PostgreSQL database, for an event loop.
+
+Rules of this file: the face, and which requests go where, as in `base`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from functools import partial
+from types import TracebackType
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool
+
+from stepgraph.store.base.batch import AsyncBatchedBaseStore
+from stepgraph.store.base.config import TTLConfig, sweep_seconds
+from stepgraph.store.base.ops import Op, Result
+from stepgraph.store.base.program import Embed, Program, aembed, arun
+from stepgraph.store.base.sweeper_aio import AsyncSweeper
+from stepgraph.store.postgres.base import BasePostgresStore, pool_arguments
+from stepgraph.store.postgres.config import PoolConfig, PostgresIndexConfig
+from stepgraph.store.postgres.connections_aio import AsyncConnections, Connection, Pool
+from stepgraph.store.postgres.migrations import setup_program
+from stepgraph.store.sql.program import Deserializer, Read, Write, batch_program, sweep_program
+
+Outcome = TypeVar("Outcome")
+
+
+class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
+    """A store in a PostgreSQL database, for an event loop. Calls that are made at the same time become one batch.
+
+    Sync methods work from any thread but the event loop's own.
+
+    Args:
+        conn: An async connection of `psycopg`, or an async pool of `psycopg_pool`.
+        pipe: A pipeline of the connection, if it is in one. Without, each batch travels as one message all the same.
+        deserializer: Makes a value from the stored JSON text; left out, the text is read as JSON.
+        index: How to embed values for search; left out, there is no vector search.
+        ttl: How items expire; left out, only items that are written with a `ttl` do.
+
+    Example:
+        ```python
+        async with AsyncPostgresStore.from_conn_string("postgresql://localhost/app") as store:
+            await store.aput(("users", "7"), "food", {"likes": "figs"})
+        ```
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        conn: Connection | Pool,
+        *,
+        pipe: psycopg.AsyncPipeline | None = None,
+        deserializer: Deserializer | None = None,
+        index: PostgresIndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        super().__init__()
+        self._configure(index, ttl, deserializer)
+        self._connections = AsyncConnections(conn)
+        self.pipe = pipe
+        self.supports_pipeline = self._connections.pipelines
+        self.lock = self._connections.lock
+        self._setting_up = asyncio.Lock()
+        self._sweeper: AsyncSweeper | None = None
+
+    @property
+    def conn(self) -> Connection | Pool:
+        """The connection, or the pool."""
+        return self._connections.current
+
+    @classmethod
+    @asynccontextmanager
+    async def from_conn_string(
+        cls,
+        conn_string: str,
+        *,
+        pipeline: bool = False,
+        pool_config: PoolConfig | None = None,
+        index: PostgresIndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> AsyncIterator[AsyncPostgresStore]:
+        """Open a store on a database, and close it at the end of the `async with` block.
+
+        Args:
+            conn_string: The URL of the database, such as `"postgresql://user:password@host/name"`.
+            pipeline: Accepted for programs that ask for it: a batch travels as one message in any case.
+            pool_config: How many connections to open; left out, it is one, which is opened anew when it was cut.
+            index: As for the constructor.
+            ttl: As for the constructor.
+        """
+        if pool_config is not None:
+            pool = AsyncConnectionPool(conn_string, open=False, **pool_arguments(pool_config))
+            async with pool, cls(pool, index=index, ttl=ttl) as store:
+                yield store
+            return
+        connect = partial(psycopg.AsyncConnection.connect, conn_string, autocommit=True)
+        first = await connect()
+        async with cls(first, index=index, ttl=ttl) as store:
+            store._connections.open_with(connect)
+            try:
+                yield store
+            finally:
+                await store.stop_ttl_sweeper()
+                await store._connections.close()
+
+    async def __aenter__(self) -> AsyncPostgresStore:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.stop_ttl_sweeper()
+
+    async def setup(self) -> None:
+        """Create or bring up to date the tables. The first use does it too.
+
+        Raises:
+            psycopg.errors.InsufficientPrivilege: If tables are missing and the role may not make them.
+            ValueError: If the database has other tables of these names, or lacks what the index needs.
+        """
+        async with self._setting_up:
+            if not self._is_ready:
+                self._dialect.vector_type = await self._connections.setup(setup_program(self._wanted))
+                self._is_ready = True
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carry out several operations at once, see `BaseStore.batch`. The writes are one transaction."""
+        return await self._run(batch_program(self._plan(), ops))
+
+    async def sweep_ttl(self) -> int:
+        """Remove what is expired.
+
+        Returns:
+            How many items that were.
+        """
+        return await self._run(sweep_program(self._plan()))
+
+    async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> asyncio.Task[None]:
+        """Start to remove expired items in the background, at once and then again and again.
+
+        Args:
+            sweep_interval_minutes: Minutes between two sweeps; left out, as configured, else 5.
+
+        Returns:
+            The task; it ends at once where the store has no TTL configuration. A sweeper that runs already goes on as
+            it is.
+        """
+        if not self.ttl_config:
+            return asyncio.create_task(asyncio.sleep(0))
+        if self._sweeper is None:
+            seconds = sweep_seconds(self.ttl_config, sweep_interval_minutes)
+            self._sweeper = AsyncSweeper(self.sweep_ttl, seconds)
+        return self._sweeper.task
+
+    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop the background sweeper.
+
+        Args:
+            timeout: Seconds to wait for a sweep under way; `None` waits as long as it takes.
+
+        Returns:
+            Whether no sweeper runs any more.
+        """
+        if self._sweeper is None:
+            return True
+        stopped = await self._sweeper.stop(timeout)
+        if stopped:
+            self._sweeper = None
+        return stopped
+
+    async def _run(self, program: Program[Outcome]) -> Outcome:
+        if not self._is_ready:
+            await self.setup()
+        return await arun(program, self._perform)
+
+    async def _perform(self, request: Embed | Read | Write) -> Any:
+        if isinstance(request, Read):
+            return await self._connections.read(request.queries)
+        if isinstance(request, Write):
+            return await self._connections.write(request.changes)
+        assert self._indexing is not None
+        return await aembed(self._indexing, request)

@@ -1,0 +1,260 @@
+"""`PostgresStore`: a store in a PostgreSQL database, for sync and async callers.
+
+Rules of this file: the face, and which requests go where. What statements say is decided in `stepgraph.store.sql.program`;
+connections are the business of `connections`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Any, Generic, TypedDict, TypeVar
+
+import psycopg
+from psycopg_pool import ConnectionPool
+
+from stepgraph.store.base.config import TTLConfig, utc_now
+from stepgraph.store.base.embed import Embeddings
+from stepgraph.store.base.indexing import Indexing
+from stepgraph.store.base.ops import Op, Result
+from stepgraph.store.base.program import Embed, Program, aembed, arun, embed, run
+from stepgraph.store.base.protocol import BaseStore
+from stepgraph.store.base.sweeper import SweepingStore
+from stepgraph.store.postgres import migrations
+from stepgraph.store.postgres.config import (
+    ANNIndexConfig,
+    HNSWConfig,
+    IVFFlatConfig,
+    PoolConfig,
+    PostgresIndexConfig,
+    ann_of,
+    distance_of,
+)
+from stepgraph.store.postgres.connections import Connection, Connections, Pool
+from stepgraph.store.postgres.dialect import OPERATORS, SCORES, PostgresDialect
+from stepgraph.store.postgres.migrations import Migration, Wanted, setup_program
+from stepgraph.store.postgres.texts import decode_json
+from stepgraph.store.sql.program import Deserializer, Read, StorePlan, Write, batch_program, sweep_program
+
+__all__ = [
+    "ANNIndexConfig",
+    "BasePostgresStore",
+    "HNSWConfig",
+    "IVFFlatConfig",
+    "Migration",
+    "PoolConfig",
+    "PostgresIndexConfig",
+    "PostgresStore",
+    "Row",
+    "get_distance_operator",
+]
+
+C = TypeVar("C")
+Outcome = TypeVar("Outcome")
+
+
+class Row(TypedDict):
+    """A row of the table `store`."""
+
+    key: str
+    value: Any
+    prefix: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class BasePostgresStore(Generic[C]):
+    """What the sync and the async PostgreSQL store share: configuration, tables and the ways of PostgreSQL.
+
+    Attributes:
+        pipe: The pipeline that the connection is in, if the store was given one.
+        lock: Held while a connection is used that others share.
+        supports_pipeline: Whether a batch travels as one message.
+    """
+
+    MIGRATIONS = migrations.MIGRATIONS
+    VECTOR_MIGRATIONS = migrations.VECTOR_MIGRATIONS
+    supports_ttl = True
+    conn: C
+    pipe: Any
+    lock: Any
+    supports_pipeline: bool
+    index_config: PostgresIndexConfig | None = None
+    ttl_config: TTLConfig | None = None
+
+    def _configure(
+        self, index: PostgresIndexConfig | None, ttl: TTLConfig | None, deserializer: Deserializer | None
+    ) -> None:
+        self.index_config = index
+        self.ttl_config = ttl
+        self.clock: Callable[[], datetime] = utc_now
+        self._deserializer = deserializer or decode_json
+        self._indexing = Indexing(index) if index else None
+        self._dialect = PostgresDialect(distance_of(index))
+        self._wanted = Wanted(index is not None, (index or {}).get("dims"), distance_of(index), ann_of(index))
+        self._is_ready = False
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """What makes vectors of texts, if the store has an index."""
+        return self._indexing.embeddings if self._indexing else None
+
+    def _plan(self) -> StorePlan:
+        return StorePlan(self._dialect, self._indexing, self.ttl_config, self._deserializer, self.clock)
+
+
+class PostgresStore(SweepingStore, BasePostgresStore[Any], BaseStore):
+    """A store in a PostgreSQL database. Safe to use from several threads; its async methods run in worker threads.
+
+    Items come back newest first, or by nearness where a search has a query.
+
+    Args:
+        conn: A connection of `psycopg`, or a pool of `psycopg_pool`. In a transaction that is open on the connection, the
+            store's work is a part of that transaction.
+        pipe: A pipeline of the connection, if it is in one. Without, each batch travels as one message all the same.
+        deserializer: Makes a value from the stored JSON text; left out, the text is read as JSON.
+        index: How to embed values for search; left out, there is no vector search.
+        ttl: How items expire; left out, only items that are written with a `ttl` do.
+
+    Example:
+        ```python
+        with PostgresStore.from_conn_string("postgresql://localhost/app") as store:
+            store.put(("users", "7"), "food", {"likes": "figs"})
+        ```
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        conn: Connection | Pool,
+        *,
+        pipe: psycopg.Pipeline | None = None,
+        deserializer: Deserializer | None = None,
+        index: PostgresIndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        self._configure(index, ttl, deserializer)
+        self._connections = Connections(conn, self)
+        self.pipe = pipe
+        self.supports_pipeline = self._connections.pipelines
+        self.lock = self._connections.lock
+
+    @property
+    def conn(self) -> Connection | Pool:
+        """The connection, or the pool."""
+        return self._connections.current
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(
+        cls,
+        conn_string: str,
+        *,
+        pipeline: bool = False,
+        pool_config: PoolConfig | None = None,
+        index: PostgresIndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> Iterator[PostgresStore]:
+        """Open a store on a database, and close it at the end of the `with` block.
+
+        Args:
+            conn_string: The URL of the database, such as `"postgresql://user:password@host/name"`.
+            pipeline: Accepted for programs that ask for it: a batch travels as one message in any case.
+            pool_config: How many connections to open; left out, it is one, which is opened anew when it was cut.
+            index: As for the constructor.
+            ttl: As for the constructor.
+        """
+        if pool_config is not None:
+            pool = ConnectionPool(conn_string, open=False, **pool_arguments(pool_config))
+            with pool, cls._opened(pool, index, ttl) as store:
+                yield store
+            return
+        connect = partial(psycopg.Connection.connect, conn_string, autocommit=True)
+        with cls._opened(connect, index, ttl) as store:
+            yield store
+
+    @classmethod
+    @contextmanager
+    def _opened(
+        cls, source: Any, index: PostgresIndexConfig | None, ttl: TTLConfig | None
+    ) -> Iterator[PostgresStore]:
+        store = cls(source, index=index, ttl=ttl)
+        try:
+            yield store
+        finally:
+            store.stop_ttl_sweeper()
+            store._connections.close()
+
+    def setup(self) -> None:
+        """Create or bring up to date the tables. The first use does it too.
+
+        Raises:
+            psycopg.errors.InsufficientPrivilege: If tables are missing and the role may not make them.
+            ValueError: If the database has other tables of these names, or lacks what the index needs.
+        """
+        if not self._is_ready:
+            self._dialect.vector_type = self._connections.setup(setup_program(self._wanted))
+            self._is_ready = True
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carry out several operations at once, see `BaseStore.batch`. The writes are one transaction."""
+        return self._run(batch_program(self._plan(), ops))
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As `batch`; the database is waited for in worker threads, an async embedding function is awaited."""
+        from asyncio import to_thread  # a coroutine runs: the module is loaded
+
+        if not self._is_ready:
+            await to_thread(self.setup)
+        return await arun(batch_program(self._plan(), ops), self._aperform)
+
+    def sweep_ttl(self) -> int:
+        """Remove what is expired.
+
+        Returns:
+            How many items that were.
+        """
+        return self._run(sweep_program(self._plan()))
+
+    def _run(self, program: Program[Outcome]) -> Outcome:
+        self.setup()
+        return run(program, self._perform)
+
+    def _perform(self, request: Embed | Read | Write) -> Any:
+        if isinstance(request, Read):
+            return self._connections.read(request.queries)
+        if isinstance(request, Write):
+            return self._connections.write(request.changes)
+        assert self._indexing is not None
+        return embed(self._indexing, request)
+
+    async def _aperform(self, request: Embed | Read | Write) -> Any:
+        from asyncio import to_thread  # a coroutine runs: the module is loaded
+
+        if isinstance(request, Embed):
+            assert self._indexing is not None
+            return await aembed(self._indexing, request)
+        return await to_thread(self._perform, request)
+
+
+def pool_arguments(config: PoolConfig) -> dict[str, Any]:
+    """The arguments of a pool."""
+    sizes = {"min_size": config.get("min_size", 1), "max_size": config.get("max_size")}
+    return {**sizes, "kwargs": {"autocommit": True, **config.get("kwargs", {})}}
+
+
+def get_distance_operator(store: Any) -> tuple[str, str]:
+    """How nearness is asked of the server.
+
+    Args:
+        store: A PostgreSQL store with an index.
+
+    Returns:
+        The operator of `pgvector` for the store's distance, and the expression for the score, in which `{}` stands for
+        the vector to compare with.
+    """
+    distance = distance_of(store.index_config)
+    return OPERATORS[distance], SCORES[distance]
