@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import NodeError
 from stepgraph.graph.specs import NodeSpec
-from stepgraph.pregel.call import INJECT, AsyncCall, Call, bind, by_position, is_async_callable, is_graph
+from stepgraph.pregel.call import INJECT, AsyncCall, Call, bind, by_position, by_result, is_graph
 from stepgraph.pregel.handling import DEFAULT_HANDLER, HANDLER_PREFIX
 from stepgraph.schema.annotations import bare_type
 from stepgraph.schema.callables import injected_parameters, input_schema_of, state_parameter_of
@@ -67,7 +67,7 @@ def bind_handler(action: Any) -> tuple[Call | None, AsyncCall | None]:
         if isinstance(action, partial):
             function = by_position(action)
         call = lambda task: function(task.input, **{name: get(task) for name, get in getters})  # noqa: E731
-    return (None, call) if is_async_callable(action) else (call, None)
+    return by_result(action, call)
 
 
 def takes_only_the_error(action: Any) -> bool:

@@ -7,7 +7,7 @@ they run inside the task's own context.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -47,14 +47,52 @@ def is_async_callable(action: Any) -> bool:
     """Whether calling the action gives a coroutine: async functions and methods, partials and objects of these."""
     from inspect import iscoroutinefunction
 
+    return _is_kind(action, iscoroutinefunction)
+
+
+def _is_kind(action: Any, is_kind: Callable[[Any], bool]) -> bool:
     while isinstance(action, partial):
         action = action.func
     if isinstance(action, (FunctionType, MethodType)):
-        return iscoroutinefunction(action)
-    if iscoroutinefunction(action):
+        return is_kind(action)
+    if is_kind(action):
         return True
     call = type(action).__dict__.get("__call__") or getattr(type(action), "__call__", None)  # noqa: B004
-    return call is not None and iscoroutinefunction(call)
+    return call is not None and is_kind(call)
+
+
+def gives_values(action: Any) -> bool:
+    """Whether calling the action gives a generator, synchronous or asynchronous."""
+    from inspect import isasyncgenfunction, isgeneratorfunction
+
+    return _is_kind(action, isgeneratorfunction) or _is_kind(action, isasyncgenfunction)
+
+
+def by_result(action: Any, call: Call) -> tuple[Call | None, AsyncCall | None]:
+    """A call in the form that its kind of result asks for; a generator's result is the last value that it yields."""
+    from inspect import isgeneratorfunction
+
+    if is_async_callable(action):
+        return None, call
+    if not gives_values(action):
+        return call, None
+    if _is_kind(action, isgeneratorfunction):
+        return lambda task: _last(call(task)), None
+    return None, lambda task: _alast(call(task))
+
+
+def _last(values: Iterable[Any]) -> Any:
+    result = None
+    for result in values:  # noqa: B007
+        pass
+    return result
+
+
+async def _alast(values: AsyncIterable[Any]) -> Any:
+    result = None
+    async for result in values:  # noqa: B007
+        pass
+    return result
 
 
 def bind(action: Any) -> tuple[Call | None, AsyncCall | None]:
@@ -86,8 +124,7 @@ def bind(action: Any) -> tuple[Call | None, AsyncCall | None]:
             f"A node must be a function, a callable object, a compiled graph, or an object with invoke or ainvoke; got "
             f"{action!r} of type {type(action).__name__}."
         )
-    call = bind_function(action, _input_of)
-    return (None, call) if is_async_callable(action) else (call, None)
+    return by_result(action, bind_function(action, _input_of))
 
 
 def invocations_of(action: Any) -> tuple[Any, Any]:
@@ -133,7 +170,11 @@ def by_position(function: partial[Any]) -> Callable[..., Any]:
 
 def plain_function(action: Any) -> Callable[[Any], Any] | None:
     """The function itself, where it is synchronous and wants nothing but its input."""
-    if not isinstance(action, (FunctionType, MethodType)) or is_async_callable(action):
+    if (
+        not isinstance(action, (FunctionType, MethodType))
+        or is_async_callable(action)
+        or gives_values(action)
+    ):
         return None
     return None if injected_parameters(action) else action
 

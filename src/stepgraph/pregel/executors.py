@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.pregel.call import AsyncCall, Call, bind, is_async_callable, is_graph
+from stepgraph.pregel.call import AsyncCall, Call, bind, gives_values, is_async_callable, is_graph
 from stepgraph.schema.callables import injected_parameters
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Submit = Callable[["Task"], "tuple[Future[Any], Callable[[Any], Any] | None]"]
 
 def runs_on_executors(action: Any) -> bool:
     """Whether an action is a synchronous function (or partial, method, callable object): only these can be moved."""
-    if is_graph(action) or not callable(action) or is_async_callable(action):
+    if is_graph(action) or not callable(action) or is_async_callable(action) or gives_values(action):
         return False
     return not (hasattr(action, "invoke") or hasattr(action, "ainvoke"))
 
