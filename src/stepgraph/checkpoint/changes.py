@@ -24,7 +24,8 @@ class StepChanges:
     Args:
         id: The id of the checkpoint to be stored. It must be greater than `parent_id`.
         parent_id: The stored checkpoint it differs from; `None` if it is complete in itself.
-        ts: When it was made: ISO 8601 with a zone; empty where the id, a UUIDv6, says it.
+        ts: When it was made: ISO 8601 with a zone; empty where the id, a UUIDv6, says it. With the version of the
+            checkpoint's form beside it, where that is not the usual one.
         values: Channel to value, for every changed channel that now holds one. The saver reads them before it returns
             and keeps references to lists and dicts that it may compare with later.
         versions: Channel to version, for every changed channel. One that is not in `values` now holds nothing.
@@ -61,7 +62,7 @@ class StepChanges:
         *,
         id: str,
         parent_id: str | None,
-        ts: str,
+        ts: str | tuple[str, int],
         values: dict[str, Any],
         versions: dict[str, Version],
         seen: dict[str, dict[str, Version]],

@@ -376,7 +376,7 @@ def to_tuple(key: Key, loaded: Loaded, metadata: Any) -> CheckpointTuple:
     row, frame = loaded.row, loaded.frame
     versions = frame.versions
     checkpoint: Checkpoint = {
-        "v": LATEST_VERSION,
+        "v": LATEST_VERSION if loaded.record.form is None else loaded.record.form,
         "id": row.id,
         "ts": loaded.record.made_at(row.id),
         "channel_values": loaded.values,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ormsgpack import packb
 
-from stepgraph.checkpoint.base import WRITES_IDX_MAP
+from stepgraph.checkpoint.base import LATEST_VERSION, WRITES_IDX_MAP
 from stepgraph.checkpoint.changes import StepChanges
 from stepgraph.checkpoint.growth.codec import Codec, is_literal, not_storable
 from stepgraph.checkpoint.growth.frames import Frame, difference_record
@@ -216,6 +216,7 @@ def changes_between(
     """
     values: dict[str, Any] = checkpoint["channel_values"]
     seen = checkpoint["versions_seen"]
+    form = checkpoint.get("v", LATEST_VERSION)
     versions: dict[str, Any] = {**dict.fromkeys(values), **checkpoint["channel_versions"]}
     frame = lane.frames.get(parent) if parent is not None and parent < checkpoint["id"] else None
     if frame is not None and versions.keys() >= frame.versions.keys() and seen.keys() >= frame.seen.keys():
@@ -234,7 +235,7 @@ def changes_between(
     return StepChanges(
         id=checkpoint["id"],
         parent_id=parent,
-        ts=checkpoint["ts"],
+        ts=checkpoint["ts"] if form == LATEST_VERSION else (checkpoint["ts"], form),
         values=values,
         versions=versions,
         seen={node: dict(known) for node, known in seen.items()},

@@ -125,7 +125,7 @@ def _difference(changes: StepChanges) -> tuple[bytes, Collection[str]]:
     return packb((changes.ts, changes.updated, held, cleared, seen)), cleared
 
 
-def complete_record(own: str, ts: str, updated: list[str] | None, frame: Frame) -> bytes:
+def complete_record(own: str, ts: str | tuple[str, int], updated: list[str] | None, frame: Frame) -> bytes:
     """The record of a checkpoint, complete."""
     channels: dict[str, Any] = {}
     for name, version in frame.versions.items():
@@ -143,18 +143,24 @@ class Record:
     """A record that was read.
 
     Attributes:
+        stamp: When the checkpoint was made, and the version of its form if that is not the usual one, as stored.
         ts: When the checkpoint was made.
+        form: The version of its form; `None` for the usual one.
         updated: The channels its superstep wrote.
         complete: Whether it needs no parent.
     """
 
-    __slots__ = ("_parts", "complete", "size", "ts", "updated")
+    __slots__ = ("_parts", "complete", "form", "size", "stamp", "ts", "updated")
 
     def __init__(self, data: bytes) -> None:
         parts = unpackb(data)
         if type(parts) is not list or len(parts) not in (4, 5):
             raise ValueError("it is no record of a checkpoint")
-        self.ts: str = parts[0]
+        self.stamp = parts[0]
+        self.ts: str = self.stamp
+        self.form: int | None = None
+        if type(self.stamp) is list:
+            self.ts, self.form = self.stamp
         self.updated: list[str] | None = parts[1]
         self.complete = len(parts) == 4
         self.size = len(data)

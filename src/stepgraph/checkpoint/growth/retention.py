@@ -151,7 +151,7 @@ def _complete(found: Loaded, parent: str | None, writes: bytes | None, codec: Co
     row, own = found.row, found.row.id
     values = packb({channel: codec.pack(value) for channel, value in found.values.items()})
     found.frame.places = dict.fromkeys(found.frame.places, own)
-    record = complete_record(own, found.record.ts, found.record.updated, found.frame)
+    record = complete_record(own, found.record.stamp, found.record.updated, found.frame)
     return Row(own, parent, row.run_id, row.metadata, record, values, writes)
 
 

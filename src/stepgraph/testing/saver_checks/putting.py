@@ -18,13 +18,14 @@ def put_names_what_it_stored(t: Trial) -> Steps:
 
 
 def a_checkpoint_comes_back(t: Trial) -> Steps:
-    """`get_tuple` gives a checkpoint with all its parts: id, time, values, versions, what nodes have seen."""
+    """`get_tuple` gives a checkpoint with all its parts: form, id, time, values, versions, what nodes have seen."""
     made = t.checkpoint("v1", a=[1, {"x": "y"}], b=None)
+    made["v"] = 1
     made["versions_seen"] = {"node": {"a": "v0"}}
     versions = dict(made["channel_versions"])
     config = yield Call("put", (t.at(), made, {"source": "input", "step": -1}, versions))
     got = t.found((yield t.get(config)), "The checkpoint that was put").checkpoint
-    for part in ("id", "ts", "channel_values", "channel_versions", "versions_seen"):
+    for part in ("v", "id", "ts", "channel_values", "channel_versions", "versions_seen"):
         t.same(got[part], made[part], f"checkpoint[{part!r}]")
 
 
