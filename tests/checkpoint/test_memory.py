@@ -202,3 +202,25 @@ def test_many_threads_write_read_list_and_prune_at_once() -> None:
         found = saver.get_tuple(at(str(i % 2), f"child:{i}" if i > 1 else ""))
         assert found is not None
         assert [x["n"] for x in found.checkpoint["channel_values"]["log"]] == list(range(150))
+
+
+def test_asynchronous_twins_take_what_the_others_take() -> None:
+    async def use() -> list[str]:
+        saver = InMemorySaver()
+        for thread in ("a", "b"):
+            config = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+            for step in range(2):
+                checkpoint = empty_checkpoint()
+                metadata = {"source": "loop", "step": step, "parents": {}, "run_id": f"run-{step}"}
+                config = await saver.aput(config, checkpoint, metadata, {})
+        await saver.acopy_thread("a", "c")
+        await saver.adelete_for_runs(["run-1"])
+        await saver.aprune(["b"], strategy="delete", older_than=3600)
+        await saver.aprune(["c"], strategy="delete", namespaces=[""])
+        return [
+            found.config["configurable"]["thread_id"]
+            for thread in ("a", "b", "c")
+            async for found in saver.alist({"configurable": {"thread_id": thread}})
+        ]
+
+    assert asyncio.run(use()) == ["a", "b"]

@@ -607,3 +607,15 @@ def test_histories_fork(saver: Face) -> None:
     again = saver.get_tuple(at(checkpoint_id=fork.id)).checkpoint["channel_values"]
     assert [x if x == "fork" else x["n"] for x in again["log"]] == [0, 1, 2, "fork"]
     assert len(saver.get_tuple(at(checkpoint_id=ids[5])).checkpoint["channel_values"]["log"]) == 6
+
+
+def test_a_checkpoint_keeps_the_number_of_its_form(saver: Face) -> None:
+    config = at()
+    for form in (1, 4, 1):
+        checkpoint = {**a_checkpoint(x=form), "v": form}
+        config = saver.put(config, checkpoint, {"source": "loop", "step": 0, "parents": {}}, {"x": 1})
+        assert saver.get_tuple(config).checkpoint["v"] == form
+    assert [found.checkpoint["v"] for found in saver.list(at())] == [1, 4, 1]
+    assert [found.checkpoint["ts"] != "" for found in saver.list(at())] == [True, True, True]
+    saver.prune(["1"])
+    assert [found.checkpoint["v"] for found in saver.list(at())] == [1]

@@ -8,6 +8,7 @@ import pytest
 from stepgraph.channels import EphemeralValue, LastValue
 from stepgraph.draw import Edge, Graph, drawable
 from stepgraph.graph import END, START, StateGraph
+from stepgraph.prebuilt.tool_node import ToolNode
 from stepgraph.pregel import NodeBuilder, Pregel
 from stepgraph.types import Command
 
@@ -130,6 +131,17 @@ def test_metadata_tells_of_pauses_and_deferring() -> None:
     assert graph.nodes["a"].metadata == {"team": "x", "defer": True, "__interrupt": "before"}
     assert graph.nodes["b"].metadata == {"__interrupt": "before,after"}
     assert graph.nodes["c"].metadata is None
+
+
+def test_metadata_tells_of_the_tools_of_a_node() -> None:
+    def look(word: str) -> str:
+        """Look a word up."""
+        return word
+
+    builder = StateGraph(State).add_node("tools", ToolNode([look])).add_node("none", ToolNode([]))
+    graph = builder.add_edge(START, "tools").add_edge("tools", "none").compile().get_graph()
+    assert graph.nodes["tools"].metadata == {"__tools": ["look"]}
+    assert graph.nodes["none"].metadata is None
 
 
 def test_an_error_handler_is_reached_by_an_edge_that_says_so() -> None:

@@ -10,6 +10,7 @@ from typing import (
     Any,
     ClassVar,
     Generic,
+    Literal,
     NotRequired,
     Optional,
     Required,
@@ -220,3 +221,12 @@ def test_substitute_leaves_unknown_variables() -> None:
     assert substitute(dict[K, T], {T: int}) == dict[K, int]
     assert substitute(T, {T: int}) is int
     assert substitute(int, {T: str}) is int
+
+
+def test_a_schema_that_type_makes_of_another_has_all_its_fields() -> None:
+    class State(TypedDict):
+        items: Annotated[list[int], max]
+        name: str
+
+    made = type("Made", (State,), {"__annotations__": {**State.__annotations__, "name": Literal["a", "b"]}})
+    assert class_hints(made) == {"items": Annotated[list[int], max], "name": Literal["a", "b"]}

@@ -178,6 +178,9 @@ def _runs(compiled: Any, name: str, record: Any) -> Any:
 
 def _metadata(compiled: Any, name: str, record: NodeRecord) -> dict[str, Any] | None:
     metadata = dict(record.metadata or {})
+    tools = getattr(_runs(compiled, name, record), "tools_by_name", None)
+    if tools:
+        metadata["__tools"] = list(tools)
     if record.defer:
         metadata["defer"] = True
     pauses = []

@@ -126,6 +126,8 @@ class ToolNode(Runnable[Any, Any]):
         self.name = name
         self.tags = tags
         self.messages_key = messages_key
+        # Packages that build a node like this one read these two names.
+        self._messages_key, self._handle_tool_errors = messages_key, handle_tool_errors
         self._errors = ErrorPolicy(handle_tool_errors)
         self._wrap: Any = wrap_tool_call
         self._awrap: Any = awrap_tool_call

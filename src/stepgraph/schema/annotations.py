@@ -33,6 +33,8 @@ __all__ = ["annotation_of", "bare_type", "class_hints", "metadata_of", "strip_wr
 
 UNKNOWN = TypeVar("UNKNOWN")
 _WRAPPERS: Final = ("Required", "NotRequired", "ReadOnly", "Final")
+_BASES_OF_LIBRARIES: Final = ("typing", "typing_extensions", "pydantic.main")
+"""Modules whose classes are only bases. A person's class may name one too: one that `type(...)` makes of a TypedDict does."""
 _MOST_UNKNOWN_NAMES: Final = 50
 
 
@@ -237,7 +239,7 @@ def class_hints(schema: Any) -> dict[str, Any]:
     known = _arguments_of_bases(cls)
     hints: dict[str, Any] = {}
     for owner in reversed(cls.__mro__):
-        if owner is object or owner.__module__ in ("typing", "typing_extensions", "pydantic.main"):
+        if owner is not cls and (owner is object or owner.__module__ in _BASES_OF_LIBRARIES):
             continue
         for name, hint in _hints_in_body(owner).items():
             if get_origin(hint) is ClassVar or hint is ClassVar:
