@@ -35,6 +35,19 @@ _START = 120.0
 _ACCOUNT = "nobody"
 """The account of the server where the tests run as root, which PostgreSQL refuses."""
 
+_CLEAR = """DO $$
+DECLARE
+    name text;
+BEGIN
+    PERFORM pg_terminate_backend(pid, 20000) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid();
+    FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP
+        EXECUTE format('DROP SCHEMA %I CASCADE', name);
+    END LOOP;
+    CREATE SCHEMA public;
+END
+$$"""
+
 
 class PostgresServer:
     """A server with a data directory of its own.
@@ -58,6 +71,7 @@ class PostgresServer:
             **settings,
         }
         self._names = count(1)
+        self._free: list[str] = []
         self._process: subprocess.Popen[bytes] | None = None
         if _is_root():
             shutil.chown(self._home, _ACCOUNT)
@@ -145,15 +159,20 @@ class PostgresServer:
         return f"postgresql://postgres@/{name}?host={self._home}"
 
     def create_database(self) -> str:
-        """Make an empty database; its URL."""
-        name = f"test_{os.getpid()}_{next(self._names)}"
-        self.execute(f'CREATE DATABASE "{name}" STRATEGY file_copy')
+        """An empty database; its URL."""
+        if self._free:
+            return self._free.pop()
+        name = f"test_{next(self._names)}"
+        self.execute(f'CREATE DATABASE "{name}"')
         return self.url(name)
 
-    def drop_database(self, url: str) -> None:
-        """Remove a database, and cut the connections to it."""
-        name = url.partition("?")[0].rpartition("/")[2]
-        self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+    def clear_database(self, url: str) -> None:
+        """Cut the connections to a database and empty it, to be given out again: quicker than dropping it."""
+        import psycopg
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_CLEAR)
+        self._free.append(url)
 
     def execute(self, statement: str, *params: Any, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run one statement on a connection of its own; the rows that it gives."""
@@ -178,7 +197,7 @@ def database() -> Iterator[str]:
     try:
         yield url
     finally:
-        server.drop_database(url)
+        server.clear_database(url)
 
 
 def _programs() -> Path:

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from postgres_server import database
 from stepgraph.checkpoint.base import CheckpointTuple
 from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.sqlite import AsyncSqliteSaver, SqliteSaver
@@ -98,6 +99,66 @@ def _aiosqlite(database: str) -> Any:
     return open_
 
 
+@contextmanager
+def _postgres(path: Path) -> Iterator[Face]:
+    with database() as url:
+        from stepgraph.checkpoint.postgres import PostgresSaver
+
+        with PostgresSaver.from_conn_string(url) as saver:
+            yield Face(saver)
+
+
+@contextmanager
+def _postgres_connection(path: Path) -> Iterator[Face]:
+    """A connection as a person may have opened it: with other rows, and transactions that begin by themselves."""
+    with database() as url:
+        import psycopg
+        from psycopg.rows import dict_row
+
+        from stepgraph.checkpoint.postgres import PostgresSaver
+
+        with psycopg.connect(url, row_factory=dict_row) as connection:
+            yield Face(PostgresSaver(connection))
+
+
+@contextmanager
+def _postgres_pool(path: Path) -> Iterator[Face]:
+    with database() as url:
+        from psycopg_pool import ConnectionPool
+
+        from stepgraph.checkpoint.postgres import PostgresSaver
+
+        with ConnectionPool(url, min_size=1, max_size=4, kwargs={"autocommit": True}) as pool:
+            yield Face(PostgresSaver(pool))
+
+
+@contextmanager
+def _async_postgres(path: Path) -> Iterator[Face]:
+    with database() as url:
+        from stepgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+        async def enter(stack: AsyncExitStack) -> Any:
+            return await stack.enter_async_context(AsyncPostgresSaver.from_conn_string(url))
+
+        with _on_a_loop(enter) as face:
+            yield face
+
+
+@contextmanager
+def _async_postgres_connection(path: Path) -> Iterator[Face]:
+    with database() as url:
+        import psycopg
+
+        from stepgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+        async def enter(stack: AsyncExitStack) -> Any:
+            connection = await psycopg.AsyncConnection.connect(url, autocommit=True)
+            return AsyncPostgresSaver(await stack.enter_async_context(connection))
+
+        with _on_a_loop(enter) as face:
+            yield face
+
+
 KINDS: dict[str, Any] = {
     "memory": _memory,
     "sqlite": _sqlite_file,
@@ -105,6 +166,11 @@ KINDS: dict[str, Any] = {
     "async-sqlite": _async_sqlite,
     "aiosqlite": _aiosqlite(""),
     "aiosqlite-memory": _aiosqlite(":memory:"),
+    "postgres": _postgres,
+    "postgres-connection": _postgres_connection,
+    "postgres-pool": _postgres_pool,
+    "async-postgres": _async_postgres,
+    "async-postgres-connection": _async_postgres_connection,
 }
 
 

@@ -47,6 +47,10 @@ _PAGE: Final = 64
 class Runner(Protocol):
     """Runs programs: `read` on one state of the database, `write` in a transaction."""
 
+    @property
+    def ready(self) -> bool:
+        """Whether the tables are known to be there."""
+
     def may_wait(self) -> bool:
         """Whether `read` and `write` can be called from here."""
 
@@ -294,6 +298,11 @@ class BaseSqlSaver(StepSaver):
         yield None
 
     # ---- keeping house
+
+    @property
+    def is_setup(self) -> bool:
+        """Whether the tables are known to be there."""
+        return self._runner.ready
 
     def setup(self) -> Any:
         """Make or migrate the tables. Called by itself when it is needed."""

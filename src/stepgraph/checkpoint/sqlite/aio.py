@@ -9,17 +9,17 @@ Rules: `aiosqlite` is never imported: who passes a connection has it.
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, Lock, get_running_loop, run_coroutine_threadsafe
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from asyncio import Lock, get_running_loop
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.checkpoint.sql.runners import LoopRunner, ThreadRunner
 from stepgraph.checkpoint.sql.saver import BaseSqlSaver
 from stepgraph.checkpoint.sql.statements import R, StatementProgram
 from stepgraph.checkpoint.sqlite.connections import Connections, connect
 from stepgraph.checkpoint.sqlite.programs import SqlitePrograms
 from stepgraph.checkpoint.sqlite.schema import migrate
-from stepgraph.checkpoint.sqlite.sync import ThreadRunner
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ("AsyncSqliteSaver",)
 
 
-class AwaitedRunner:
+class AwaitedRunner(LoopRunner):
     """Runs programs on a connection of `aiosqlite`.
 
     Args:
@@ -38,10 +38,13 @@ class AwaitedRunner:
     """
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
+        super().__init__(
+            "This AsyncSqliteSaver works on a connection of aiosqlite, so its synchronous methods can only be called"
+            " from another thread than its event loop's, while that loop runs. Await the method with an a in front"
+            " (aget_tuple, aput, ...), or use AsyncSqliteSaver.from_conn_string(path) or SqliteSaver."
+        )
         self.connection = connection
         self.lock = Lock()
-        self.ready = False
-        self._loop = _running_loop()
         self._synchronous = ""
         self.programs = SqlitePrograms()
 
@@ -126,47 +129,6 @@ class AwaitedRunner:
         cursor = await self.connection.execute(sql)
         await cursor.close()
 
-    # ---- for callers in other threads
-
-    def set_up(self) -> None:
-        """Make or migrate the tables, once."""
-        self._wait(self.aset_up())
-
-    def read(self, program: StatementProgram[R]) -> R:
-        """Run a program that reads, on the connection's event loop."""
-        return self._wait(self.aread(program))
-
-    def write(self, program: StatementProgram[R], *, durable: bool = True) -> R:
-        """Run a program that writes, on the connection's event loop."""
-        return self._wait(self.awrite(program, durable=durable))
-
-    def store(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
-        """Store a batch in one transaction, on the connection's event loop."""
-        return self._wait(self.astore(batch, durable=durable))
-
-    def may_wait(self) -> bool:
-        """Whether this is another thread than that of the connection's event loop, and the loop runs."""
-        loop = self._loop
-        return loop is not None and loop is not _running_loop() and loop.is_running()
-
-    def _wait(self, work: Coroutine[Any, Any, R]) -> R:
-        if not self.may_wait():
-            work.close()
-            raise RuntimeError(
-                "This AsyncSqliteSaver works on a connection of aiosqlite, so its synchronous methods can only be called"
-                " from another thread than its event loop's, while that loop runs. Await the method with an a in front"
-                " (aget_tuple, aput, ...), or use AsyncSqliteSaver.from_conn_string(path) or SqliteSaver."
-            )
-        assert self._loop is not None
-        return run_coroutine_threadsafe(work, self._loop).result()
-
-
-def _running_loop() -> AbstractEventLoop | None:
-    try:
-        return get_running_loop()
-    except RuntimeError:
-        return None
-
 
 class AsyncSqliteSaver(BaseSqlSaver):
     """Keeps checkpoints in a SQLite database, by difference, for async programs.
@@ -203,15 +165,9 @@ class AsyncSqliteSaver(BaseSqlSaver):
         """
         connections = Connections(connect(conn_string), owned=True)
         try:
-            yield cls(ThreadRunner(connections))  # type: ignore[arg-type]
+            yield cls(ThreadRunner(connections, SqlitePrograms()))  # type: ignore[arg-type]
         finally:
             connections.close()
-
-    @property
-    def is_setup(self) -> bool:
-        """Whether the tables are known to be there."""
-        runner = self._runner
-        return runner.connections.ready if isinstance(runner, ThreadRunner) else runner.ready  # type: ignore[attr-defined]
 
     async def setup(self) -> None:
         """Make or migrate the tables. Called by itself when it is needed."""

@@ -3,61 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.checkpoint.sql.runners import ThreadRunner
 from stepgraph.checkpoint.sql.saver import BaseSqlSaver
-from stepgraph.checkpoint.sql.statements import R, StatementProgram
 from stepgraph.checkpoint.sqlite.connections import Connections, connect
 from stepgraph.checkpoint.sqlite.programs import SqlitePrograms
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.serde.base import SerializerProtocol
-    from stepgraph.checkpoint.step_saver import Encoded
 
-__all__ = ("SqliteSaver", "ThreadRunner")
-
-
-class ThreadRunner:
-    """Runs programs on connections that block: in the caller's thread, or for async callers in a worker thread."""
-
-    def __init__(self, connections: Connections) -> None:
-        self.connections = connections
-        self.set_up = connections.set_up
-        self.read = connections.read
-        self.write = connections.write
-        self.programs = SqlitePrograms()
-
-    def store(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
-        """Store a batch in one transaction."""
-        return self.write(self.programs.store_batch(batch), durable=durable)
-
-    async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
-        """Store a batch in one transaction."""
-        return await self.awrite(self.programs.store_batch(batch), durable=durable)
-
-    def may_wait(self) -> bool:
-        """Connections that block can be used from anywhere."""
-        return True
-
-    async def aset_up(self) -> None:
-        """Make or migrate the tables, once."""
-        from asyncio import to_thread
-
-        await to_thread(self.set_up)
-
-    async def aread(self, program: StatementProgram[R]) -> R:
-        """Run a program that reads."""
-        from asyncio import to_thread
-
-        return await to_thread(self.read, program)
-
-    async def awrite(self, program: StatementProgram[R], *, durable: bool = True) -> R:
-        """Run a program that writes."""
-        from asyncio import to_thread
-
-        return await to_thread(self.write, program, durable=durable)
+__all__ = ("SqliteSaver",)
 
 
 class SqliteSaver(BaseSqlSaver):
@@ -79,8 +37,8 @@ class SqliteSaver(BaseSqlSaver):
 
     def __init__(self, conn: sqlite3.Connection, *, serde: SerializerProtocol | None = None) -> None:
         self._connections = Connections(conn)
-        runner = ThreadRunner(self._connections)
-        super().__init__(runner, runner.programs, serde=serde)
+        programs = SqlitePrograms()
+        super().__init__(ThreadRunner(self._connections, programs), programs, serde=serde)
         self.conn = conn
         self.lock = self._connections.lock
 
@@ -99,11 +57,6 @@ class SqliteSaver(BaseSqlSaver):
             yield saver
         finally:
             saver._connections.close()
-
-    @property
-    def is_setup(self) -> bool:
-        """Whether the tables are known to be there."""
-        return self._connections.ready
 
     def setup(self) -> None:
         """Make or migrate the tables. Called by itself when it is needed."""

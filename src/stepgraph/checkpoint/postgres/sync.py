@@ -1,0 +1,110 @@
+"""`PostgresSaver`: for programs that call it from threads, one or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+from stepgraph.checkpoint.postgres.base import BasePostgresSaver
+from stepgraph.checkpoint.postgres.connections import (
+    Connections,
+    Lender,
+    OneConnection,
+    OwnConnections,
+    PoolOfConnections,
+)
+from stepgraph.checkpoint.postgres.driver import psycopg, psycopg_pool
+from stepgraph.checkpoint.postgres.programs import PostgresPrograms
+from stepgraph.checkpoint.sql.runners import ThreadRunner
+
+if TYPE_CHECKING:
+    from stepgraph.checkpoint.serde.base import SerializerProtocol
+    from stepgraph.checkpoint.step_saver import Encoded
+
+__all__ = ("Conn", "PostgresSaver")
+
+Conn: TypeAlias = Union[
+    psycopg.Connection[dict[str, Any]], psycopg_pool.ConnectionPool[psycopg.Connection[dict[str, Any]]]
+]
+"""What a saver works on: one connection, or a pool."""
+
+
+class _Runner(ThreadRunner):
+    """Runs programs on connections that block."""
+
+    known: Mapping[int, int]
+
+    def store(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
+        """Store a batch, in one statement where that is possible."""
+        stored: Mapping[int, int] = self.connections.store(batch, durable, self.known)
+        return stored
+
+
+class PostgresSaver(BasePostgresSaver):
+    """Keeps checkpoints in a PostgreSQL database, by difference: one statement and one round trip a superstep.
+
+    Many threads, savers, processes and machines may use one database at once. Its tables begin with `stepgraph_`; they are
+    made when they are first needed, in the schema that the connection's `search_path` names. Async programs can use it as
+    well; its async methods work in threads.
+
+    Args:
+        conn: A connection (`autocommit=True` saves round trips), or a pool of `psycopg_pool`. Who opened it closes it.
+        pipe: A pipeline of that connection. It is not needed: a superstep is one statement already.
+        serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+
+    Example:
+        ```python
+        with PostgresSaver.from_conn_string("postgresql://localhost/threads") as saver:
+            graph = builder.compile(checkpointer=saver)
+            graph.invoke({"topic": "rain"}, {"configurable": {"thread_id": "1"}})
+        ```
+    """
+
+    def __init__(
+        self, conn: Conn, pipe: psycopg.Pipeline | None = None, serde: SerializerProtocol | None = None
+    ) -> None:
+        lender: Lender
+        if isinstance(conn, OwnConnections):
+            lender = conn
+        elif isinstance(conn, psycopg_pool.ConnectionPool):
+            if pipe is not None:
+                raise ValueError(
+                    "A pipeline belongs to one connection: give PostgresSaver that connection, not a pool."
+                )
+            lender = PoolOfConnections(conn)
+        elif isinstance(conn, psycopg.Connection):
+            lender = OneConnection(conn)
+        else:
+            raise TypeError(
+                f"PostgresSaver works on a psycopg.Connection or a psycopg_pool.ConnectionPool, got {type(conn).__name__}."
+                " For a URL use PostgresSaver.from_conn_string(url); for async ones there is AsyncPostgresSaver."
+            )
+        programs = PostgresPrograms()
+        self._connections = Connections(lender, programs)
+        super().__init__(_Runner(self._connections, programs), programs, serde=serde)
+        self.conn = conn
+        self.pipe = pipe
+        self.lock = lender.lock
+        self.lock = Lock()
+        self.supports_pipeline = psycopg.capabilities.has_pipeline()
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(cls, conn_string: str, *, pipeline: bool = False) -> Iterator[PostgresSaver]:
+        """Connect for as long as the block lasts. Connections that break are replaced.
+
+        Args:
+            conn_string: A URL (`postgresql://user@host/database`), or a list of settings (`host=... dbname=...`).
+            pipeline: Taken for programs that pass it. A superstep is one statement with it or without.
+        """
+        connections = OwnConnections(conn_string)
+        try:
+            yield cls(connections)  # type: ignore[arg-type]
+        finally:
+            connections.close()
+
+    def setup(self) -> None:
+        """Make or migrate the tables. Called by itself when it is needed."""
+        self._connections.set_up()
