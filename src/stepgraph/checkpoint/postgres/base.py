@@ -12,7 +12,9 @@ from stepgraph.checkpoint.growth.lanes import Lane
 from stepgraph.checkpoint.postgres.programs import PostgresPrograms, is_exact
 from stepgraph.checkpoint.postgres.schema import MIGRATIONS
 from stepgraph.checkpoint.sql.metadata import StoredMetadata, pack_metadata
+from stepgraph.checkpoint.sql.reading import COLUMNS, HERE, WRITES_COLUMNS
 from stepgraph.checkpoint.sql.saver import BaseSqlSaver, Runner
+from stepgraph.checkpoint.sql.storing import INSERT_WRITES, REPLACE, REPLACE_WRITES
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.serde.base import SerializerProtocol
@@ -25,10 +27,22 @@ class BasePostgresSaver(BaseSqlSaver):
 
     Attributes:
         MIGRATIONS: The statements that make the tables, by version.
+        SELECT_SQL: What reads checkpoints of a thread and namespace. This and the other texts are there to be looked at.
+        SELECT_PENDING_SENDS_SQL: What reads the writes of tasks; sends are among them.
+        UPSERT_CHECKPOINTS_SQL: What stores a checkpoint in the place of another one.
+        UPSERT_CHECKPOINT_BLOBS_SQL: The same: the values of a checkpoint are in its row.
+        UPSERT_CHECKPOINT_WRITES_SQL: What stores writes of a task in the place of others.
+        INSERT_CHECKPOINT_WRITES_SQL: What stores writes of a task that has none.
         supports_pipeline: Whether the client library of PostgreSQL can send several statements at once.
     """
 
     MIGRATIONS = MIGRATIONS
+    SELECT_SQL = f"SELECT {COLUMNS} FROM stepgraph_checkpoints WHERE {HERE} ORDER BY checkpoint_id DESC"
+    SELECT_PENDING_SENDS_SQL = f"SELECT checkpoint_id, {WRITES_COLUMNS} FROM stepgraph_writes WHERE {HERE}"
+    UPSERT_CHECKPOINTS_SQL = REPLACE
+    UPSERT_CHECKPOINT_BLOBS_SQL = REPLACE
+    UPSERT_CHECKPOINT_WRITES_SQL = REPLACE_WRITES
+    INSERT_CHECKPOINT_WRITES_SQL = INSERT_WRITES
     supports_pipeline: bool
 
     def __init__(

@@ -23,21 +23,20 @@ from stepgraph.checkpoint.step_saver import (
 from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING
 
-__all__ = ("Storing",)
+__all__ = ("INSERT", "INSERT_WRITES", "REPLACE", "REPLACE_WRITES", "Storing")
 
-_INSERT: Final = (
+INSERT: Final = (
     f"INSERT INTO stepgraph_checkpoints (thread_id, checkpoint_ns, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?)"
 )
-_REPLACE: Final = (
-    f"{_INSERT} ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id) DO UPDATE SET "
-    + ", ".join(f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:])
+REPLACE: Final = f"{INSERT} ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id) DO UPDATE SET " + ", ".join(
+    f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:]
 )
-_INSERT_WRITES: Final = (
+INSERT_WRITES: Final = (
     f"INSERT INTO stepgraph_writes (thread_id, checkpoint_ns, checkpoint_id, {WRITES_COLUMNS})"
     " VALUES (?,?,?,?,?,?,?,?)"
 )
-_REPLACE_WRITES: Final = (
-    f"{_INSERT_WRITES} ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, place) DO UPDATE SET"
+REPLACE_WRITES: Final = (
+    f"{INSERT_WRITES} ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, place) DO UPDATE SET"
     " task_path = excluded.task_path, writes = excluded.writes, run_id = excluded.run_id"
 )
 
@@ -93,13 +92,13 @@ class Storing(Reading):
                     target = special if writes[1] < 0 else ordinary
                     target.append((*key, item.checkpoint_id, *writes))
         if rows:
-            yield Statement(_INSERT, rows, True)
+            yield Statement(INSERT, rows, True)
         if replacing:
-            yield Statement(_REPLACE, replacing, True)
+            yield Statement(REPLACE, replacing, True)
         if special:
-            yield Statement(_REPLACE_WRITES, special, True)
+            yield Statement(REPLACE_WRITES, special, True)
         if ordinary:
-            count = yield Statement(f"{_INSERT_WRITES} ON CONFLICT DO NOTHING", ordinary, True)
+            count = yield Statement(f"{INSERT_WRITES} ON CONFLICT DO NOTHING", ordinary, True)
             if count < len(ordinary):
                 yield from self._store_rest(ordinary)
         return generations
@@ -152,7 +151,7 @@ class Storing(Reading):
             )
             rest = without_known([WritesRow(*known) for known in found], WritesRow(*row[3:]))
             if rest is not None:
-                yield Statement(_INSERT_WRITES, (*row[:3], *rest))
+                yield Statement(INSERT_WRITES, (*row[:3], *rest))
 
 
 def _columns(row: RowParts) -> tuple[Any, ...]:
