@@ -13,6 +13,7 @@ from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.sqlite import SqliteSaver
 from stepgraph.errors import InvalidUpdateError
 from stepgraph.graph import START, StateGraph
+from stepgraph.types import Command, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
@@ -80,3 +81,16 @@ def test_nodes_whose_writes_conflict_run_again_with_a_saver_in_memory() -> None:
         graph.invoke({"log": []}, THREAD)
     assert graph.get_state(THREAD).next == ("a", "b")
     assert graph.invoke(None, THREAD)["one"] == 3
+
+
+def test_an_update_beside_an_answer_that_is_refused_stores_nothing(saver: Any) -> None:
+    def asks(state: State) -> State:
+        return {"log": [interrupt("which?")]}
+
+    graph = StateGraph(State).add_node(asks).add_edge(START, "asks").compile(saver)
+    graph.invoke({"log": ["first"]}, THREAD)
+    with pytest.raises(ValueError, match="refused"):
+        graph.invoke(Command(resume="good", update={"log": ["bad"]}), THREAD)
+    assert graph.get_state(THREAD).interrupts[0].value == "which?"
+    out = graph.invoke(Command(resume="good", update={"log": ["better"]}), THREAD)
+    assert out == {"log": ["first", "better", "good"], "ran": []}

@@ -36,6 +36,8 @@ from stepgraph.checkpoint.ids import next_checkpoint_id
 from stepgraph.errors import EmptyChannelError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
 __all__ = (
@@ -229,10 +231,29 @@ class BaseCheckpointSaver(Generic[V]):
             extra_allowlist: Module and name of each class.
         """
         widen = getattr(self.serde, "with_msgpack_allowlist", None)
-        if widen is None:
-            return self
+        return self if widen is None else self._with_serde(widen(extra_allowlist))
+
+    def as_strict(self, extra_allowlist: Collection[tuple[str, ...]] = ()) -> BaseCheckpointSaver[V]:
+        """The same saver over the same data, that restores no classes but those that its serializer allows and these.
+
+        Args:
+            extra_allowlist: Module and name of each class.
+
+        Raises:
+            TypeError: The serializer cannot be strict.
+        """
+        if not hasattr(self.serde, "as_strict"):
+            raise TypeError(
+                f"strict_serde=True needs a serializer that can be strict, and {type(self).__name__} has a "
+                f"{type(self.serde).__name__}, which has no as_strict(). Use JsonPlusSerializer (also inside an "
+                "EncryptedSerializer), or leave strict_serde out."
+            )
+        return self._with_serde(self.serde.as_strict(extra_allowlist))
+
+    def _with_serde(self, serde: SerializerProtocol) -> Self:
+        """The same saver over the same data, with another serializer."""
         twin = copy(self)
-        twin.serde = widen(extra_allowlist)
+        twin.serde = serde
         return twin
 
     def _not_defined(self, method: str) -> NotImplementedError:

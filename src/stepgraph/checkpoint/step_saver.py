@@ -9,8 +9,7 @@ Rules: what is the same for every storage lives here; a saver adds where rows go
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stepgraph.checkpoint.base import (
@@ -33,6 +32,7 @@ from stepgraph.values.names import CONFIG_KEY_EXPECTED_HEAD
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
+    from typing import Self
 
     from stepgraph.checkpoint.changes import StepChanges
     from stepgraph.checkpoint.growth.reader import Loaded
@@ -112,14 +112,9 @@ class StepSaver(BaseCheckpointSaver[str]):
         self._codec = Codec(self.serde)
         self._lanes = Lanes()
 
-    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> StepSaver:
-        """The same saver over the same data, that also restores the classes named here."""
-        widen = getattr(self.serde, "with_msgpack_allowlist", None)
-        if widen is None:
-            return self
-        twin = copy(self)
-        twin.serde = widen(extra_allowlist)
-        twin._codec = Codec(twin.serde)
+    def _with_serde(self, serde: SerializerProtocol) -> Self:
+        twin = super()._with_serde(serde)
+        twin._codec = Codec(serde)
         return twin
 
     # ---- encoding

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from stepgraph.graph.lower import lower
 from stepgraph.pregel.pregel import ContextT, InputT, OutputT, Pregel, StateT
+from stepgraph.pregel.subgraphs import find_subgraphs
 from stepgraph.schema.objects import mapper_for
 from stepgraph.values import defaults
 from stepgraph.values.names import START
@@ -38,6 +39,7 @@ class CompiledStateGraph(
     """What `StateGraph.compile()` answers. `builder` is the declaration that it was made from."""
 
     builder: StateGraph[StateT, ContextT, InputT, OutputT]
+    strict_serde = False
 
     def __init__(
         self,
@@ -67,6 +69,13 @@ class CompiledStateGraph(
     def schema_to_mapper(self) -> dict[Any, Any]:
         """How each schema's objects are built; one function a schema."""
         return {schema: mapper_for(schema) for schema in self.builder.schemas}
+
+    def copy(self, update: dict[str, Any] | None = None) -> Any:
+        """A copy with some attributes changed; another saver is read as strictly as this graph was compiled to."""
+        if update and "checkpointer" in update:
+            saver = _strict(self.builder, update["checkpointer"], self.strict_serde)
+            update = {**update, "checkpointer": saver}
+        return super().copy(update)
 
     # ---- adding to a compiled graph
 
@@ -137,20 +146,36 @@ def compile_graph(
         builder=builder, plan=plan, **settings
     )
     compiled.stream_transformers = transformers
+    compiled.strict_serde = strict_serde
     builder.compiled = True
     return compiled
 
 
 def _strict(builder: StateGraph[Any, Any, Any, Any], saver: Any, strict: bool) -> Any:
-    """With strict serialization, a saver that restores only the types that the graph's schemas name."""
+    """With strict serialization, a saver that restores only the types that schemas name, here and in graphs inside."""
     if saver is None or isinstance(saver, bool):
         return saver
-    if not strict and os.environ.get("LANGGRAPH_STRICT_MSGPACK", "false").lower() not in ("1", "true", "yes"):
+    if strict:
+        return saver.as_strict(_schema_classes(builder))
+    if os.environ.get("LANGGRAPH_STRICT_MSGPACK", "false").lower() not in ("1", "true", "yes"):
         return saver
-    if not hasattr(saver, "with_allowlist"):
-        return saver
+    return saver.with_allowlist(_schema_classes(builder)) if hasattr(saver, "with_allowlist") else saver
+
+
+def _schema_classes(root: StateGraph[Any, Any, Any, Any]) -> set[tuple[str, str]]:
+    """Module and name of every class that the schemas of a declaration reach, and those of graphs inside."""
     from stepgraph.schema.reachable import schema_types
 
-    schemas = [*builder.schemas, *([builder.context_schema] if builder.context_schema else [])]
-    found = {(cls.__module__, cls.__qualname__) for cls in schema_types(schemas)}
-    return saver.with_allowlist(found)
+    found = {id(root)}
+    waiting = [root]
+    schemas: list[Any] = []
+    while waiting:
+        builder = waiting.pop()
+        schemas += [*builder.schemas, *([builder.context_schema] if builder.context_schema else [])]
+        for spec in builder.nodes.values():
+            for inside in find_subgraphs(spec.action):
+                inner = getattr(inside, "builder", None)
+                if inner is not None and id(inner) not in found:
+                    found.add(id(inner))
+                    waiting.append(inner)
+    return {(cls.__module__, cls.__qualname__) for cls in schema_types(schemas)}

@@ -156,10 +156,11 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
         for channel, value in pairs:
             if channel == RESUME and is_resume_map(value):
                 scope.kept_answers.update(value)
-    if isinstance(command, Command):
-        pairs += _command_writes(machine, command)
-    if pairs:
-        apply_command_writes(machine, due, pairs)
+    commanded = _command_writes(machine, command) if isinstance(command, Command) else []
+    if pairs or commanded:
+        apply_command_writes(machine, due, [*pairs, *commanded])
+    if commanded and machine.ledger is not None:
+        machine.ledger.write_as(NULL_TASK_ID, "", commanded)
     tasks = due_tasks(machine, due)
     if pending:
         targets = [namespace for namespace in scope.checkpoint_map if namespace]
@@ -179,7 +180,7 @@ def _runs_in(task: Task, namespace: str) -> bool:
 
 
 def _command_writes(machine: Machine, command: Command[Any]) -> list[tuple[str, Any]]:
-    """What a resuming command writes besides its answer: stored first, so that a crash does not lose it."""
+    """What a resuming command writes besides its answer: stored before a task runs, so that a crash does not lose it."""
     if not command.update and not command.goto:
         return []
     start = machine.plan.start
@@ -187,10 +188,7 @@ def _command_writes(machine: Machine, command: Command[Any]) -> list[tuple[str, 
     task = Task(machine, start, None)
     start.take(task, Command[Any](update=command.update, goto=command.goto))
     task.targets = task.targets[len(start.targets) :]
-    pairs = [pair for pair in wire_writes(task) if pair[0] != NO_WRITES]
-    if machine.ledger is not None and pairs:
-        machine.ledger.write_as(NULL_TASK_ID, "", pairs)
-    return pairs
+    return [pair for pair in wire_writes(task) if pair[0] != NO_WRITES]
 
 
 def _take_answers(machine: Machine, command: Command[Any], loaded: Any) -> Program[None]:
