@@ -127,16 +127,18 @@ def postgres_schema(*, arrays: bool = False) -> Iterator[str]:
 
     from stepgraph.store.postgres import migrations
 
-    _, url = postgres_database()
-    schema = f"store_{next(_numbers)}"
+    server, url = postgres_database()
+    schema, name = f"store_{next(_numbers)}", url.partition("?")[0].rpartition("/")[2]
     url_to_schema = f"{url}&options=-csearch_path%3D{schema},public"
-    with psycopg.connect(url_to_schema, autocommit=True) as conn:
-        conn.execute(f"CREATE SCHEMA {schema}".encode())
-        if arrays:
-            vectors = migrations.VECTOR_MIGRATIONS[0].sql.replace("{type}", "REAL[]")
+    server.execute(f"CREATE SCHEMA {schema}", database=name)
+    if arrays:
+        vectors = migrations.VECTOR_MIGRATIONS[0].sql.replace("{type}", "REAL[]")
+        with psycopg.connect(url_to_schema) as conn:
             conn.execute(f"{migrations.MIGRATIONS[0]}; {vectors}".encode())
+    try:
         yield url_to_schema
-        conn.execute(f"DROP SCHEMA {schema} CASCADE".encode())
+    finally:
+        server.execute(f"DROP SCHEMA {schema} CASCADE", database=name)
 
 
 @contextmanager

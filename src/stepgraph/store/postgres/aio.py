@@ -49,6 +49,7 @@ class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
     """
 
     supports_ttl = True
+    _connections: AsyncConnections
 
     def __init__(
         self,
@@ -128,8 +129,7 @@ class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
         """
         async with self._setting_up:
             if not self._is_ready:
-                self._dialect.vector_type = await self._connections.setup(setup_program(self._wanted))
-                self._is_ready = True
+                self._use(await self._connections.setup(setup_program(self._wanted)))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out several operations at once, see `BaseStore.batch`. The writes are one transaction."""

@@ -34,7 +34,7 @@ from stepgraph.store.postgres.config import (
 )
 from stepgraph.store.postgres.connections import Connection, Connections, Pool
 from stepgraph.store.postgres.dialect import OPERATORS, SCORES, PostgresDialect
-from stepgraph.store.postgres.migrations import Migration, Wanted, setup_program
+from stepgraph.store.postgres.migrations import Migration, Vectors, Wanted, setup_program
 from stepgraph.store.postgres.texts import decode_json
 from stepgraph.store.sql.program import Deserializer, Read, StorePlan, Write, batch_program, sweep_program
 
@@ -83,6 +83,7 @@ class BasePostgresStore(Generic[C]):
     supports_pipeline: bool
     index_config: PostgresIndexConfig | None = None
     ttl_config: TTLConfig | None = None
+    _connections: Any
 
     def _configure(
         self, index: PostgresIndexConfig | None, ttl: TTLConfig | None, deserializer: Deserializer | None
@@ -100,6 +101,12 @@ class BasePostgresStore(Generic[C]):
     def embeddings(self) -> Embeddings | None:
         """What makes vectors of texts, if the store has an index."""
         return self._indexing.embeddings if self._indexing else None
+
+    def _use(self, vectors: Vectors) -> None:
+        """The tables are there: this is what is to know of them."""
+        self._dialect.vector_type, self._dialect.ann_dims = vectors.type, vectors.ann_dims
+        self._connections.settings = vectors.settings
+        self._is_ready = True
 
     def _plan(self) -> StorePlan:
         return StorePlan(self._dialect, self._indexing, self.ttl_config, self._deserializer, self.clock)
@@ -126,6 +133,7 @@ class PostgresStore(SweepingStore, BasePostgresStore[Any], BaseStore):
     """
 
     supports_ttl = True
+    _connections: Connections
 
     def __init__(
         self,
@@ -196,8 +204,7 @@ class PostgresStore(SweepingStore, BasePostgresStore[Any], BaseStore):
             ValueError: If the database has other tables of these names, or lacks what the index needs.
         """
         if not self._is_ready:
-            self._dialect.vector_type = self._connections.setup(setup_program(self._wanted))
-            self._is_ready = True
+            self._use(self._connections.setup(setup_program(self._wanted)))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out several operations at once, see `BaseStore.batch`. The writes are one transaction."""

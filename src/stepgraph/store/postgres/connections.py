@@ -22,7 +22,7 @@ from psycopg_pool import ConnectionPool
 from stepgraph.checkpoint.sqlite.locks import connection_lock
 from stepgraph.store.base.program import Program, run
 from stepgraph.store.postgres.dialect import lengths_differ, parameters, rows_of, statement
-from stepgraph.store.postgres.migrations import Statement
+from stepgraph.store.postgres.migrations import Ask, Do
 from stepgraph.store.sql.statements import Change, Query
 
 Outcome = TypeVar("Outcome")
@@ -58,6 +58,7 @@ class Connections:
             self._connection = self._open()
         self.lock = connection_lock(self.current, owner)
         self.pipelines = can_pipeline()
+        self.settings: tuple[str, ...] = ()
 
     @property
     def current(self) -> Connection | Pool:
@@ -108,7 +109,7 @@ class Connections:
     def read(self, queries: list[Query]) -> list[list[tuple[Any, ...]]]:
         """Rows of some queries, all from one state of the database."""
         with explained("read"), self.use() as connection:
-            if len(queries) == 1 and connection.autocommit:
+            if len(queries) == 1 and connection.autocommit and not self.settings:
                 with connection.cursor(row_factory=tuple_row) as cursor:
                     cursor.execute(statement(queries[0].sql), parameters(queries[0].params))
                     return [rows_of(cursor.fetchall())]
@@ -116,6 +117,8 @@ class Connections:
             with self._together(connection), connection.transaction():
                 if len(queries) > 1 and is_first:
                     connection.execute(ONE_STATE)
+                for setting in self.settings:
+                    connection.execute(setting.encode())
                 cursors = [connection.cursor(row_factory=tuple_row) for _ in queries]
                 for cursor, query in zip(cursors, queries):
                     cursor.execute(statement(query.sql), parameters(query.params))
@@ -144,9 +147,9 @@ class Connections:
         with explained("set up"), self.use() as connection, connection.transaction():
             cursor = connection.cursor(row_factory=tuple_row)
 
-            def perform(request: Statement) -> list[Any]:
+            def perform(request: Ask | Do) -> list[Any]:
                 cursor.execute(statement(request.sql), request.params or None)
-                return cursor.fetchall() if cursor.description is not None else []
+                return cursor.fetchall() if isinstance(request, Ask) else []
 
             return run(program, perform)
 

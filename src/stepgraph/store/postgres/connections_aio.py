@@ -27,7 +27,7 @@ from stepgraph.store.postgres.connections import (
     is_part,
 )
 from stepgraph.store.postgres.dialect import parameters, rows_of, statement
-from stepgraph.store.postgres.migrations import Statement
+from stepgraph.store.postgres.migrations import Ask, Do
 from stepgraph.store.sql.statements import Change, Query
 
 Outcome = TypeVar("Outcome")
@@ -49,6 +49,7 @@ class AsyncConnections:
         self.current = source
         self.lock = _locks.setdefault(source, asyncio.Lock())
         self.pipelines = can_pipeline()
+        self.settings: tuple[str, ...] = ()
         self._open: Callable[[], Awaitable[Connection]] | None = None
 
     def open_with(self, connect: Callable[[], Awaitable[Connection]]) -> None:
@@ -96,7 +97,7 @@ class AsyncConnections:
         """Rows of some queries, all from one state of the database."""
         with explained("read"):
             async with self.use() as connection:
-                if len(queries) == 1 and connection.autocommit:
+                if len(queries) == 1 and connection.autocommit and not self.settings:
                     async with connection.cursor(row_factory=tuple_row) as cursor:
                         await cursor.execute(statement(queries[0].sql), parameters(queries[0].params))
                         return [rows_of(await cursor.fetchall())]
@@ -104,6 +105,8 @@ class AsyncConnections:
                 async with self._together(connection), connection.transaction():
                     if len(queries) > 1 and is_first:
                         await connection.execute(ONE_STATE)
+                    for setting in self.settings:
+                        await connection.execute(setting.encode())
                     cursors = [connection.cursor(row_factory=tuple_row) for _ in queries]
                     for cursor, query in zip(cursors, queries):
                         await cursor.execute(statement(query.sql), parameters(query.params))
@@ -133,9 +136,9 @@ class AsyncConnections:
             async with self.use() as connection, connection.transaction():
                 cursor = connection.cursor(row_factory=tuple_row)
 
-                async def perform(request: Statement) -> list[Any]:
+                async def perform(request: Ask | Do) -> list[Any]:
                     await cursor.execute(statement(request.sql), request.params or None)
-                    return await cursor.fetchall() if cursor.description is not None else []
+                    return await cursor.fetchall() if isinstance(request, Ask) else []
 
                 return await arun(program, perform)
 

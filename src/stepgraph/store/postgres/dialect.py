@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from stepgraph.store.postgres.conditions import filter_condition
 from stepgraph.store.postgres.texts import decode_text, encode_json, encode_text
-from stepgraph.store.sql.statements import Dialect
+from stepgraph.store.sql.statements import Dialect, Page, Query
 
 Distance = Literal["cosine", "l2", "inner_product"]
 
@@ -31,6 +31,17 @@ ARRAY_SCORES: dict[str, str] = {
     "l2": "-SQRT(SUM((a - b) * (a - b)))",
     "inner_product": "SUM(a * b)",
 }
+ENOUGH_FOR_EACH = 4
+"""So many vectors are asked of an index for each item that is wanted: an item may have several."""
+NEAREST = """
+WITH near AS MATERIALIZED (
+    SELECT v.prefix, v.key, {score} AS score
+    FROM store_vectors v JOIN store s ON s.prefix = v.prefix AND s.key = v.key
+    WHERE {where} ORDER BY {embedding} {operator} {vector} LIMIT ?)
+SELECT {columns}, best.score FROM (SELECT prefix, key, MAX(score) AS score FROM near GROUP BY prefix, key) AS best
+JOIN store s ON s.prefix = best.prefix AND s.key = best.key
+ORDER BY best.score DESC NULLS LAST, {newest_first} LIMIT ? OFFSET ?
+"""
 LENGTHS_DIFFER = re.compile(r"different (?:vector|halfvec) dimensions (\d+) and (\d+)")
 
 
@@ -40,6 +51,7 @@ class PostgresDialect(Dialect):
     Attributes:
         vector_type: The type of the column of vectors: `vector` or `halfvec` of the extension, or `array`.
         distance: What makes two vectors near.
+        ann_dims: How long the vectors are that an index finds; `None` where there is none.
     """
 
     value_column = "s.value::text"
@@ -49,6 +61,7 @@ class PostgresDialect(Dialect):
     def __init__(self, distance: Distance = "cosine") -> None:
         self.vector_type = "array"
         self.distance = distance
+        self.ann_dims: int | None = None
 
     def filter(self, filter: Mapping[str, Any]) -> tuple[str, list[Any]]:
         """A condition on the column `s.value`."""
@@ -68,6 +81,24 @@ class PostgresDialect(Dialect):
             f" ELSE {differ} END"
         )
         return sql, [len(query), self.vector(query), len(query)]
+
+    def nearest(self, query: Sequence[float], where: str, params: list[Any], page: Page) -> Query | None:
+        """The query that an index for near vectors can carry out: it is ordered by the very expression of the index."""
+        if self.ann_dims is None:
+            return None
+        vector = f"?::{self.vector_type}"
+        sql = NEAREST.format(
+            score=SCORES[self.distance].replace("{}", vector),
+            where=where,
+            embedding=f"(v.embedding::{self.vector_type}({self.ann_dims}))",
+            operator=OPERATORS[self.distance],
+            vector=vector,
+            columns=self.columns(),
+            newest_first=self.newest_first(),
+        )
+        text = self.vector(query)
+        enough = (page.limit + page.offset) * ENOUGH_FOR_EACH
+        return Query(sql, (text, *params, text, enough, *page))
 
     def time(self, moment: datetime) -> datetime:
         """A time with its zone."""

@@ -81,12 +81,25 @@ VECTOR_MIGRATIONS: Sequence[Migration] = [
     ),
 ]
 
+KEEP_LOOKING = {
+    "hnsw": "SET LOCAL hnsw.iterative_scan = strict_order",
+    "ivfflat": "SET LOCAL ivfflat.iterative_scan = relaxed_order",
+}
+"""Makes an index go on where a filter has left out most of what it found first."""
+
 COLUMN_TYPES = {"vector": "vector", "halfvec": "halfvec", "_float4": "array"}
 """The name that the server gives to the type of a column of vectors, and what we call it."""
 
 
-class Statement(NamedTuple):
-    """A request to run one statement in the program's transaction; the answer is its rows, if it gives any."""
+class Ask(NamedTuple):
+    """A request to run a statement in the program's transaction; the answer is its rows."""
+
+    sql: str
+    params: tuple[Any, ...] = ()
+
+
+class Do(NamedTuple):
+    """A request to run a statement that gives no rows."""
 
     sql: str
     params: tuple[Any, ...] = ()
@@ -108,19 +121,39 @@ class Wanted(NamedTuple):
     ann: ANNIndexConfig
 
 
-def setup_program(wanted: Wanted) -> Program[str]:
-    """Take the steps that are missing; returns the type of the column of vectors."""
+class Vectors(NamedTuple):
+    """What is to know of the table of vectors.
+
+    Attributes:
+        type: The type of their column: one of the extension, or `array`.
+        ann_dims: How long the vectors are that an index finds, if there is one.
+        settings: Statements to run before each search.
+    """
+
+    type: str
+    ann_dims: int | None = None
+    settings: tuple[str, ...] = ()
+
+
+def setup_program(wanted: Wanted) -> Program[Vectors]:
+    """Take the steps that are missing; returns what is to know of the table of vectors."""
     if not (yield from _is_current(wanted)):
-        yield Statement("SELECT PG_ADVISORY_XACT_LOCK(?)", (LOCK,))
+        yield Do("SELECT PG_ADVISORY_XACT_LOCK(?)", (LOCK,))
         yield from _migrate(wanted)
     if not wanted.indexed:
-        return "array"
+        return Vectors("array")
     vector_type: str = yield from _vector_type()
-    return vector_type
+    kind = wanted.ann.get("kind") or "flat"
+    if kind == "flat":
+        return Vectors(vector_type)
+    [(version,)] = yield Ask("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    major, minor = (int(part) for part in version.split(".")[:2])
+    settings = (KEEP_LOOKING[kind],) if (major, minor) >= (0, 8) else ()
+    return Vectors(vector_type, wanted.dims, settings)
 
 
 def _is_current(wanted: Wanted) -> Program[bool]:
-    [(table,)] = yield Statement("SELECT TO_REGCLASS(?) IS NOT NULL", (VERSIONS,))
+    [(table,)] = yield Ask("SELECT TO_REGCLASS(?) IS NOT NULL", (VERSIONS,))
     if not table:
         return False
     items, vectors = yield from _versions()
@@ -129,12 +162,12 @@ def _is_current(wanted: Wanted) -> Program[bool]:
     name = ann_index_name(wanted)
     if not wanted.indexed or name is None:
         return True
-    [(index,)] = yield Statement("SELECT TO_REGCLASS(?) IS NOT NULL", (name,))
+    [(index,)] = yield Ask("SELECT TO_REGCLASS(?) IS NOT NULL", (name,))
     return bool(index)
 
 
 def _versions() -> Program[tuple[int, int]]:
-    [(items, vectors)] = yield Statement(
+    [(items, vectors)] = yield Ask(
         "SELECT COALESCE(MAX(v) FILTER (WHERE area = 'items'), -1),"
         f" COALESCE(MAX(v) FILTER (WHERE area = 'vectors'), -1) FROM {VERSIONS}"
     )
@@ -142,7 +175,7 @@ def _versions() -> Program[tuple[int, int]]:
 
 
 def _migrate(wanted: Wanted) -> Program[None]:
-    yield Statement(
+    yield Do(
         f"CREATE TABLE IF NOT EXISTS {VERSIONS} (area TEXT NOT NULL, v INTEGER NOT NULL, PRIMARY KEY (area, v))"
     )
     items, vectors = yield from _versions()
@@ -150,16 +183,16 @@ def _migrate(wanted: Wanted) -> Program[None]:
         yield from _refuse_foreign_table()
     for version, sql in enumerate(MIGRATIONS):
         if version > items:
-            yield Statement(sql)
-            yield Statement(f"INSERT INTO {VERSIONS} VALUES ('items', ?)", (version,))
+            yield Do(sql)
+            yield Do(f"INSERT INTO {VERSIONS} VALUES ('items', ?)", (version,))
     if not wanted.indexed:
         return
     has_extension = yield from _has_extension(wanted)
     chosen = {"type": (wanted.ann.get("vector_type") or "vector") if has_extension else "REAL[]"}
     for version, step in enumerate(VECTOR_MIGRATIONS):
         if version > vectors and (step.condition is None or step.condition(wanted)):
-            yield Statement(_filled(step, chosen))
-            yield Statement(f"INSERT INTO {VERSIONS} VALUES ('vectors', ?)", (version,))
+            yield Do(_filled(step, chosen))
+            yield Do(f"INSERT INTO {VERSIONS} VALUES ('vectors', ?)", (version,))
     yield from _make_ann_index(wanted)
 
 
@@ -172,7 +205,7 @@ def _filled(step: Migration, chosen: Mapping[str, str]) -> str:
 
 def _refuse_foreign_table() -> Program[None]:
     """A table named `store` that is not one of ours is left alone."""
-    rows = yield Statement(
+    rows = yield Ask(
         "SELECT attname FROM pg_attribute WHERE attrelid = TO_REGCLASS('store') AND attnum > 0 AND NOT attisdropped"
     )
     names = {name for (name,) in rows}
@@ -185,12 +218,12 @@ def _refuse_foreign_table() -> Program[None]:
 
 def _has_extension(wanted: Wanted) -> Program[bool]:
     """Whether vectors can be kept in the extension's types; makes the extension where the server brings it."""
-    [(installed, available)] = yield Statement(
+    [(installed, available)] = yield Ask(
         "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector'),"
         " EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')"
     )
     if available and not installed:
-        yield Statement("CREATE EXTENSION IF NOT EXISTS vector")
+        yield Do("CREATE EXTENSION IF NOT EXISTS vector")
     elif not installed and (wanted.ann.get("kind") or "flat") != "flat":
         raise ValueError(
             f"The index of the kind {wanted.ann.get('kind')!r} needs the extension pgvector, which this server has not."
@@ -201,7 +234,7 @@ def _has_extension(wanted: Wanted) -> Program[bool]:
 
 
 def _vector_type() -> Program[str]:
-    rows = yield Statement(
+    rows = yield Ask(
         "SELECT t.typname FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid"
         " WHERE a.attrelid = TO_REGCLASS('store_vectors') AND a.attname = 'embedding'"
     )
@@ -238,7 +271,7 @@ def _make_ann_index(wanted: Wanted) -> Program[None]:
     }
     storage = ", ".join(f"{option} = {int(number)}" for option, number in options.items() if number)
     operators = f"{vector_type}_{OPERATOR_CLASSES[wanted.distance]}_ops"
-    yield Statement(
+    yield Do(
         f"CREATE INDEX IF NOT EXISTS {name} ON store_vectors USING {wanted.ann['kind']}"
         f" ((embedding::{vector_type}({int(wanted.dims or 0)})) {operators})"
         + (f" WITH ({storage})" if storage else "")

@@ -57,6 +57,13 @@ class Change(NamedTuple):
     rows: list[tuple[Any, ...]]
 
 
+class Page(NamedTuple):
+    """A part of what a search finds."""
+
+    limit: int
+    offset: int
+
+
 class Dialect(ABC):
     """What differs between databases. All values go into parameters.
 
@@ -97,6 +104,17 @@ class Dialect(ABC):
     def value(self, text: str) -> Any:
         """The JSON text of a value as a parameter."""
         return text
+
+    def nearest(self, query: Sequence[float], where: str, params: list[Any], page: Page) -> Query | None:
+        """The query for the items that are nearest to a vector, where an index finds them; else `None`.
+
+        Args:
+            query: The vector.
+            where: A condition on the table `store s`.
+            params: The parameters of the condition.
+            page: Which of the items.
+        """
+        return None
 
 
 class Reading(NamedTuple):
@@ -143,14 +161,18 @@ def search_query(reading: Reading, op: SearchOp, embedded: Embedded) -> Query:
         condition, filter_params = dialect.filter(op.filter)
         where += f" AND {condition}"
         params += filter_params
-    page = (op.limit, op.offset)
+    page = Page(op.limit, op.offset)
     if not op.query:
         sql = (
             f"SELECT {dialect.columns()}, NULL FROM store s WHERE {where}"
             f" ORDER BY {dialect.newest_first()} LIMIT ? OFFSET ?"
         )
         return Query(sql, (*params, *page))
-    score, score_params = dialect.score(embedded.queries[op.query])
+    vector = embedded.queries[op.query]
+    by_index = dialect.nearest(vector, where, params, page)
+    if by_index is not None:
+        return by_index
+    score, score_params = dialect.score(vector)
     sql = (
         f"SELECT {dialect.columns()}, MAX(CASE WHEN v.embedding IS NULL THEN NULL ELSE {score} END) AS score"
         " FROM store s LEFT JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key"
