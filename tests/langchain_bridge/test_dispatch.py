@@ -120,6 +120,41 @@ def test_a_pace_that_was_late_is_never_quick_again():
     assert not pace
 
 
+class Broken(BaseCallbackHandler):
+    def on_chain_start(self, serialized, inputs, **rest):
+        raise KeyError("lost")
+
+
+def test_a_handler_that_fails_is_reported_in_its_name_and_the_others_hear(caplog):
+    plain = Plain()
+    assert chain(("n", lambda state: {})).invoke({"log": []}, {"callbacks": [Broken(), plain]}) == {"log": []}
+    assert len(plain.threads) == 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "Error in Broken.on_chain_start callback: KeyError('lost')"
+    ] * 2
+
+
+def test_a_handler_that_raises_on_purpose_raises_its_own_error():
+    strict = Broken()
+    strict.raise_error = True
+    with pytest.raises(KeyError, match="lost"):
+        chain(("n", lambda state: {})).invoke({"log": []}, {"callbacks": [strict]})
+
+
+def test_a_plain_method_may_answer_a_coroutine():
+    heard = []
+
+    async def hear(name):
+        heard.append(name)
+
+    class Indirect(BaseCallbackHandler):
+        def on_chain_start(self, serialized, inputs, *, name=None, **rest):
+            return hear(name)
+
+    chain(("n", lambda state: {})).invoke({"log": []}, {"callbacks": [Indirect()]})
+    assert heard == ["LangGraph", "n"]
+
+
 def test_a_handler_without_a_hash_is_served_too():
     class Unhashable(Plain):
         __hash__ = None

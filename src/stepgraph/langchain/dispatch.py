@@ -1,7 +1,7 @@
 """How an event of a chain reaches the handlers that do something on it.
 
-Events go through LangChain's own dispatchers, so handlers fail, are ignored or raise as they do elsewhere. Where code may
-block they are called in turn; if a worker thread of an asynchronous run has an event for coroutine functions, these are
+Where code may block, handlers are called in turn. LangChain's own dispatchers do what is not that plain, so handlers fail, are
+awaited or raise as they do elsewhere; if a worker thread of an asynchronous run has an event for coroutine functions, these are
 awaited on the run's loop. On the event loop, handlers that are plain functions run on a worker thread, all of one event on
 one. A handler that has proved to take next to no time is called at once from then on: waking a thread for it costs a
 hundred times as much. One slow call, and it is never again.
@@ -13,6 +13,7 @@ import asyncio
 from contextvars import copy_context
 from inspect import iscoroutinefunction
 from time import perf_counter
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -88,6 +89,26 @@ def _does_something(handler: Any, event: str) -> bool:
     return getattr(type(handler), event, None) not in _NOTHING[event]
 
 
+class _Answered:
+    """Gives LangChain's dispatcher what a handler has answered or raised already, in the handler's name."""
+
+    def __init__(self, handler: Any, answer: Any) -> None:
+        self._handler = handler
+        self._answer = answer
+
+    def __getattr__(self, name: str) -> Any:
+        return self._again if name in CHAIN_EVENTS else getattr(self._handler, name)
+
+    @property
+    def __class__(self) -> Any:
+        return type(self._handler)
+
+    def _again(self) -> Any:
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
 class Told:
     """One event: which handlers hear it, and what they are told."""
 
@@ -97,16 +118,22 @@ class Told:
         self.handlers = record.handlers
         self.event = event
         self.arguments = arguments
-        self.named = {
-            "run_id": record.run_id,
-            "parent_run_id": record.parent_run_id,
-            "tags": record.tags,
-            **named,
-        }
+        self.named = named
+        named["run_id"] = record.run_id
+        named["parent_run_id"] = record.parent_run_id
+        named["tags"] = record.tags
 
     def to(self, handlers: list[Any]) -> None:
         """Call these handlers, one after the other."""
-        handle_event(handlers, self.event, "ignore_chain", *self.arguments, **self.named)
+        event, arguments, named = self.event, self.arguments, self.named
+        for handler in handlers:
+            try:
+                answer = getattr(handler, event)(*arguments, **named)
+            except Exception as error:
+                handle_event([_Answered(handler, error)], event, None)
+            else:
+                if type(answer) is CoroutineType:
+                    handle_event([_Answered(handler, answer)], event, None)
 
     async def ato(self, handlers: list[Any]) -> None:
         """Call these handlers on the event loop."""

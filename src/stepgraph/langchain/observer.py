@@ -101,14 +101,22 @@ class CallbackObserver(Observer):
 
     def task_begins(self, task: Task) -> None:
         told = self._task(task, False)
-        if told is not None:
+        if told is None:
+            return
+        if not told.handlers.tracers:
+            tell(task.machine, told)
+        else:
             for part in _by_policy(task, told, "process_inputs", 1):
                 tell(task.machine, part)
             _trace_from_here(task)
 
     async def atask_begins(self, task: Task) -> None:
         told = self._task(task, True)
-        if told is not None:
+        if told is None:
+            return
+        if not told.handlers.tracers:
+            await atell(told)
+        else:
             for part in _by_policy(task, told, "process_inputs", 1):
                 await atell(part)
             _trace_from_here(task)
@@ -124,15 +132,14 @@ class CallbackObserver(Observer):
         tags = [f"graph:step:{task.machine.step}" if caller is None else "seq:step:1"]
         if node.hidden:
             tags.append(TAG_HIDDEN)
-        metadata = {**outer.inherited_metadata, **task_place(task)}
-        record = Record(
-            outer.handlers.below(),
-            new_run_id(),
-            outer.run_id,
-            [*tags, *outer.inherited_tags, *node.tags],
-            [*outer.inherited_tags, *node.tags] if node.tags else outer.inherited_tags,
-            metadata,
-        )
+        inherited = outer.inherited_tags
+        if node.tags:
+            inherited = [*inherited, *node.tags]
+        if inherited:
+            tags += inherited
+        metadata = outer.inherited_metadata.copy()
+        metadata.update(task_place(task))
+        record = Record(outer.handlers.below(), new_run_id(), outer.run_id, tags, inherited, metadata)
         record.on_loop = on_loop
         record.tag = "seq:step:1"
         record.outer = outer
@@ -144,21 +151,29 @@ class CallbackObserver(Observer):
 
     def task_ends(self, task: Task, result: Any) -> None:
         told = _ended(task.observed, _plain(task, result))
-        if told is not None:
-            record: Record = task.observed
-            if record.handlers.tap is not None and not record.tapped:
-                for _ in record.handlers.tap.tap_output_iter(record.run_id, iter([told.arguments[0]])):
-                    pass
+        if told is None:
+            return
+        record: Record = task.observed
+        if record.handlers.tap is not None and not record.tapped:
+            for _ in record.handlers.tap.tap_output_iter(record.run_id, iter([told.arguments[0]])):
+                pass
+        if not told.handlers.tracers:
+            tell(task.machine, told)
+        else:
             for part in _by_policy(task, told, "process_outputs", 0):
                 tell(task.machine, part)
 
     async def atask_ends(self, task: Task, result: Any) -> None:
         told = _ended(task.observed, _plain(task, result))
-        if told is not None:
-            record: Record = task.observed
-            if record.handlers.tap is not None and not record.tapped:
-                async for _ in record.handlers.tap.tap_output_aiter(record.run_id, _one(told.arguments[0])):
-                    pass
+        if told is None:
+            return
+        record: Record = task.observed
+        if record.handlers.tap is not None and not record.tapped:
+            async for _ in record.handlers.tap.tap_output_aiter(record.run_id, _one(told.arguments[0])):
+                pass
+        if not told.handlers.tracers:
+            await atell(told)
+        else:
             for part in _by_policy(task, told, "process_outputs", 0):
                 await atell(part)
 
@@ -294,9 +309,8 @@ def _input_of(task: Task) -> Any:
 
 def _plain(task: Task, result: Any) -> Any:
     """What the person's function returned."""
-    from stepgraph.pregel.calls import Returned
-
-    if type(result) is Returned:
+    calls = sys.modules.get("stepgraph.pregel.calls")
+    if calls is not None and type(result) is calls.Returned:
         result = result.value
         if type(result).__qualname__ == "entrypoint.final":
             return result.value

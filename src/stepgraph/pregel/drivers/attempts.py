@@ -30,6 +30,9 @@ def attempt_sync(task: Task) -> None:
     if task.node.has_async:
         _on_a_loop(task)
         return
+    if is_only_observed(task):
+        copy_context().run(observed, task)
+        return
     if task.handler is None:
         try:
             reuse_or_run(task)
@@ -44,6 +47,16 @@ def attempt_sync(task: Task) -> None:
             handle(task)
     else:
         handle(task)
+
+
+def is_only_observed(task: Task) -> bool:
+    """Whether there is nothing to do for a task but to run it once, seen by an observer."""
+    return (
+        task.node.policy is None
+        and task.timeout is None
+        and task.handler is None
+        and task.machine.scope.slots is None
+    )
 
 
 def handle(task: Task) -> None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 async def attempt_async(task: Task) -> None:
     """Run a task as its node's policies say; raises what is left of its failure."""
+    if attempts.is_only_observed(task):
+        await observed(task)
+        return
     if task.handler is None:
         try:
             await reuse_or_run(task)

@@ -18,7 +18,7 @@ from stepgraph.pregel import bridges
 from stepgraph.pregel.call import aexecute, execute, unwrapped
 from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
 from stepgraph.pregel.ending import close, close_failed, outcome, stands_at_breakpoint
-from stepgraph.pregel.observed import observed_outcome
+from stepgraph.pregel.observed import execute_observed, observed_outcome
 from stepgraph.pregel.register import leave as leave_thread
 from stepgraph.pregel.task import CURRENT
 
@@ -38,9 +38,12 @@ def run_task(task: Task) -> None:
         if task.node.simple and task.timeout is None and machine.scope.observer is None:
             copy_context().run(execute, task)
         elif task.node.policy is not None or machine.scope.observer is not None or task.timeout is not None:
-            from stepgraph.pregel.drivers.attempts import attempt_sync
+            if task.node.simple and task.timeout is None and machine.scope.slots is None:
+                copy_context().run(execute_observed, task, machine.scope.observer)
+            else:
+                from stepgraph.pregel.drivers.attempts import attempt_sync
 
-            attempt_sync(task)
+                attempt_sync(task)
         elif task.node.has_async:
             context = copy_context()
             context.run(CURRENT.set, task)
