@@ -5,11 +5,11 @@ Each rule takes the builder and raises ValueError where the declaration is broke
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stepgraph.values.names import END, START
+from stepgraph.values.spelling import nearest
 
 if TYPE_CHECKING:
     from stepgraph.graph.state import StateGraph
@@ -74,7 +74,7 @@ def interrupts_name_nodes(builder: StateGraph, interrupts: Iterable[str]) -> Non
 
 def hint(builder: StateGraph, name: object) -> str:
     """The nearest known name, or all of them."""
-    close = difflib.get_close_matches(str(name), builder.nodes, 1)
-    if close:
-        return f". Did you mean {close[0]!r}?"
+    close = nearest(name, builder.nodes)
+    if close is not None:
+        return f". Did you mean {close!r}?"
     return f". The graph's nodes are: {', '.join(map(repr, builder.nodes)) or 'none'}."

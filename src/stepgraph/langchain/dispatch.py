@@ -99,8 +99,9 @@ class _Answered:
     def __getattr__(self, name: str) -> Any:
         return self._again if name in CHAIN_EVENTS else getattr(self._handler, name)
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
+        """LangChain's report names the class."""
         return type(self._handler)
 
     def _again(self) -> Any:

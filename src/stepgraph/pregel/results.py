@@ -7,7 +7,6 @@ knows the type answers, so the common dict costs one comparison.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from stepgraph.errors import InvalidUpdateError, ParentCommand
 from stepgraph.schema.objects import fields_of
 from stepgraph.values.commands import Command, Send
 from stepgraph.values.names import BRANCH_TO, END, NO_WRITES, ROOT, TASKS
+from stepgraph.values.spelling import nearest
 
 if TYPE_CHECKING:
     from stepgraph.pregel.plan import NodePlan, Plan
@@ -167,8 +167,8 @@ def report_unknown_keys(plan: Plan, where: str, unknown: Iterable[Any]) -> None:
     from stepgraph.warnings import UnknownStateKeyWarning
 
     for key in unknown:
-        close = difflib.get_close_matches(str(key), plan.fields, 1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        close = nearest(key, plan.fields)
+        hint = "" if close is None else f" Did you mean {close!r}?"
         warnings.warn(
             f"{where!r} of graph {plan.graph_name!r} wrote key {key!r}, which no schema of the graph declares: the value "
             f"is dropped.{hint} Declare it in the state, or do not return it.",
@@ -213,8 +213,8 @@ def target_node(plan: Plan, name: Any, source: str) -> NodePlan | None:
     if name == "END":
         hint = "To end the run, import END from stepgraph.graph and use it in place of the text 'END'."
     else:
-        close = difflib.get_close_matches(str(name), names, 1)
-        hint = f"Did you mean {close[0]!r}? " if close else ""
+        close = nearest(name, names)
+        hint = "" if close is None else f"Did you mean {close!r}? "
         hint += f"Its nodes are: {', '.join(map(repr, names))}."
     message = f"{source} names {name!r}, which is no node of graph {plan.graph_name!r}. {hint}"
     if plan.unknown_target == "warn":

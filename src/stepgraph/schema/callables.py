@@ -55,8 +55,8 @@ _KIND_OF_NAME: Final[dict[str, InjectedKind]] = {
     "store": "store",
     "previous": "previous",
 }
-_TYPE_NAME: Final = re.compile(r"\b(" + "|".join(_KIND_OF_TYPE) + r")\b")
-_TRANSPARENT: Final = re.compile(r"\b(Optional|Union|Annotated)\[")
+_TYPE_NAME: Final = r"\b(" + "|".join(_KIND_OF_TYPE) + r")\b"
+_TRANSPARENT: Final = r"\b(Optional|Union|Annotated)\["
 _TYPE_HOMES: Final = ("stepgraph", "langgraph", "langchain_core")
 _WRITER_TYPE: Final = Callable[[Any], None]
 _MARKS: Final = {ParameterKind.VARIABLE_POSITIONAL: "*", ParameterKind.VARIABLE_KEYWORD: "**"}
@@ -168,8 +168,8 @@ def _injected_kind(parameter: ParameterSpec) -> InjectedKind | None:
 
 
 def _kind_of_annotation(parameter: ParameterSpec, written: Any) -> InjectedKind | None:
-    match = _TYPE_NAME.search(written) if isinstance(written, str) else None
-    if match is not None and "[" not in _TRANSPARENT.sub("", match.string[: match.start()]):
+    match = re.search(_TYPE_NAME, written) if isinstance(written, str) else None
+    if match is not None and "[" not in re.sub(_TRANSPARENT, "", match.string[: match.start()]):
         return _KIND_OF_TYPE[match.group()]
     hint = bare_type(parameter.resolved_annotation())
     for option in _options(hint):

@@ -24,7 +24,7 @@ __all__ = ["ParameterKind", "ParameterSpec", "Signature", "signature_of", "under
 
 _HAS_VARIABLE_POSITIONAL: Final = 0x04
 _HAS_VARIABLE_KEYWORD: Final = 0x08
-_SIMPLE_SIGNATURE: Final = re.compile(r"\((\$?\w+(=[\w.+-]+)?|/|, ?)*\)")
+_SIMPLE_SIGNATURE: Final = r"\((\$?\w+(=[\w.+-]+)?|/|, ?)*\)"
 
 
 class ParameterKind(Enum):
@@ -228,7 +228,7 @@ def _builtin_parameters(action: Any) -> list[ParameterSpec] | None:
     if not isinstance(action, (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)):
         return None
     text = getattr(action, "__text_signature__", None)
-    if not text or not _SIMPLE_SIGNATURE.fullmatch(text):
+    if not text or not re.fullmatch(_SIMPLE_SIGNATURE, text):
         return None
     names = [name.strip() for name in text[1:-1].split(",") if name.strip()]
     positional_only = names.index("/") if "/" in names else 0
