@@ -123,6 +123,8 @@ class PostgresPrograms(Programs):
         params: list[Any] = []
         counters: list[int] = []
         for item in batch:
+            if item.lane.broken or item.lane.contested:
+                return None
             if isinstance(item, EncodedStep):
                 if item.replaces:
                     return None
