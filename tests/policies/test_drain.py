@@ -46,6 +46,12 @@ def test_a_control_is_there_without_being_given(runner: Runner) -> None:
     assert graph.get_state(thread()).next == ("after",)
 
 
+def test_a_drain_asked_for_by_a_node_stops_a_run_that_stores_nothing(runner: Runner) -> None:
+    graph = chain(State, runner.node(stops), runner.node(after)).compile()
+    with pytest.raises(GraphDrained):
+        runner.invoke(graph, {"log": []})
+
+
 def test_a_request_from_outside_stops_the_run(runner: Runner) -> None:
     control = RunControl()
 

@@ -10,12 +10,64 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from stepgraph.values.missing import MISSING
+from stepgraph.values.names import NO_WRITES
+from stepgraph.values.task_ids import pull_path, task_id
 
-__all__ = ("StepChanges", "TaskWrites", "Version", "add_returned")
+__all__ = ("LoneWrites", "StepChanges", "StepShape", "TaskWrites", "Version", "add_returned")
 
 Version: TypeAlias = str | int | float
 TaskWrites: TypeAlias = tuple[str, str, Sequence[tuple[str, Any]]]
 """Task id, task path, and the task's writes as (channel, value)."""
+
+
+class LoneWrites:
+    """What the only task of a superstep wrote, without its id: that follows from where the task ran.
+
+    Args:
+        step: The number of the superstep.
+        name: The node, which ran because a channel triggered it.
+        pairs: Its writes as (channel, value); `None` if they are the values of the checkpoint that folds them, in the
+            order in which it holds them.
+    """
+
+    __slots__ = ("name", "pairs", "step")
+
+    def __init__(self, step: int, name: str, pairs: Sequence[tuple[str, Any]] | None) -> None:
+        self.step = step
+        self.name = name
+        self.pairs = pairs
+
+
+class StepShape:
+    """What supersteps have in common in which the same channels changed, and the same node ran alone.
+
+    Args:
+        names: The channels that changed: those that hold a value, in order, then those that hold nothing now.
+        cleared: Those that hold nothing now.
+        updated: The names of the channels that the superstep's task wrote.
+        trigger: The channel that made the node run.
+
+    Attributes:
+        control: Control channel to `None`, for those that hold a value now.
+        record: The record of such a step, once one was made.
+    """
+
+    __slots__ = ("cleared", "control", "names", "record", "trigger", "updated")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        cleared: list[str],
+        updated: list[str],
+        trigger: str,
+        control: dict[str, Any],
+    ) -> None:
+        self.names = names
+        self.cleared = cleared
+        self.updated = updated
+        self.trigger = trigger
+        self.control = control
+        self.record: bytes | None = None
 
 
 class StepChanges:
@@ -40,16 +92,23 @@ class StepChanges:
             there must be none; `MISSING` not to check.
         run_id: The run that stores it.
         cleared: The changed channels that hold nothing now, where every version is `id`; `None`: to be worked out.
+        lone: What the only task wrote, in place of `writes`; `task_writes` gives both in one form.
+        shape: What the step has in common with others; only if `ts` is empty, every version is `id`, and what the node has
+            seen of its trigger is `parent_id`.
+        common: The metadata without `source` and `step`, the same object for every step of a run, which nobody changes.
     """
 
     __slots__ = (
         "cleared",
+        "common",
         "expected_head",
         "id",
+        "lone",
         "parent_id",
         "returned",
         "run_id",
         "seen",
+        "shape",
         "ts",
         "updated",
         "values",
@@ -72,6 +131,9 @@ class StepChanges:
         expected_head: Any = MISSING,
         run_id: str | None = None,
         cleared: list[str] | None = None,
+        lone: LoneWrites | None = None,
+        shape: StepShape | None = None,
+        common: dict[str, Any] | None = None,
     ) -> None:
         self.id = id
         self.parent_id = parent_id
@@ -85,6 +147,23 @@ class StepChanges:
         self.expected_head = expected_head
         self.run_id = run_id
         self.cleared = cleared
+        self.lone = lone
+        self.shape = shape
+        self.common = common
+
+    def task_writes(self, namespace: str) -> Sequence[TaskWrites]:
+        """What the step's tasks wrote, `lone` included.
+
+        Args:
+            namespace: Where the checkpoint is stored; the id of a lone task follows from it.
+        """
+        lone = self.lone
+        if lone is None:
+            return self.writes
+        path = pull_path(lone.name)
+        own = task_id(self.parent_id or "", namespace, lone.step, lone.name, path)
+        pairs = list(self.values.items()) if lone.pairs is None else lone.pairs
+        return [(own, path, pairs or [(NO_WRITES, None)])]
 
 
 _IMMUTABLE = frozenset((str, int, float, bool, type(None), bytes, complex))

@@ -132,7 +132,7 @@ class InMemorySaver(StepSaver):
             NotStorableError: A value cannot be stored.
         """
         key = key_of(config)
-        history = self._history(key)
+        history = self._histories.get(key) or self._history(key)
         lane = self._lanes.get(key) or self._lane(key)
         with history.lock:
             if changes.expected_head is not MISSING and changes.expected_head != history.newest:
@@ -181,6 +181,8 @@ class InMemorySaver(StepSaver):
         source, step = metadata.get("source"), metadata.get("step")
         if type(source) is not str or type(step) is not int:
             return self._codec.pack(dict(metadata))
+        if lane.common is not None and lane.offered is not None and lane.offered is lane.accepted:
+            return source, step, lane.common[1]
         return source, step, common_part(lane, metadata, self._codec.pack)
 
     def _metadata(self, stored: Any) -> dict[str, Any]:

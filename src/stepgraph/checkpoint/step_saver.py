@@ -152,7 +152,8 @@ class StepSaver(BaseCheckpointSaver[str]):
         """The row of a superstep; the lane's lock is held."""
         if changes.parent_id is not None and changes.parent_id not in lane.frames:
             self._recall(lane, changes.parent_id)
-        packed = self._encode_metadata(lane, _whole(config, metadata))
+        common = lane.offered = changes.common
+        packed = self._encode_metadata(lane, _whole(config, metadata) if common is None else metadata)
         try:
             row = encode_row(lane, changes, packed, self._codec, parent)
         finally:

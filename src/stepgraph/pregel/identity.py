@@ -12,17 +12,26 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from stepgraph.values.names import NS_END, NS_SEP
+from stepgraph.values.task_ids import task_id
+
+__all__ = (
+    "call_id",
+    "call_place",
+    "child_namespace",
+    "digest",
+    "interrupt_id",
+    "is_interrupt_id",
+    "name_digest",
+    "namespace_tuple",
+    "task_id",
+    "without_last_task_id",
+    "without_task_ids",
+)
 
 
 def digest(text: str) -> str:
     """32 hexadecimal digits that depend on nothing but the text."""
     return blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def task_id(checkpoint_id: str, namespace: str, step: int, name: str, path: str) -> str:
-    """The id of one task: the same for the same place in the same checkpoint, so that a resume finds it again."""
-    h = blake2b(f"{checkpoint_id}\0{namespace}\0{step}\0{name}\0{path}".encode(), digest_size=16).hexdigest()
-    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
 
 
 def call_id(caller: str, attempt: int, number: int, name: str) -> str:

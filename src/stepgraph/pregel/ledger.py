@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.checkpoint.changes import StepChanges
+from stepgraph.checkpoint.changes import LoneWrites, StepChanges, StepShape
 from stepgraph.pregel.results import wire_writes
 from stepgraph.values.missing import MISSING
 from stepgraph.values.names import START, TASKS
@@ -33,10 +33,12 @@ class RecorderPort:
     """What the ledger needs of a recorder; see `pregel/drivers/recorder.py`.
 
     `holds` says that finished tasks' writes may wait for their superstep: nothing but an error, which the machine is
-    told of, can come between.
+    told of, can come between. `derives` says that a lone task's writes are stored without its id, and that all of a step
+    has been read when `step` returns.
     """
 
     holds = False
+    derives = False
 
     def step(self, namespace: str, changes: StepChanges, metadata: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -68,7 +70,9 @@ class Ledger:
         "new_id",
         "next_version",
         "pending",
+        "plain",
         "previous",
+        "quick",
         "recorder",
         "returned",
         "run_id",
@@ -105,6 +109,9 @@ class Ledger:
         self.held_writes: list[tuple[list[tuple[str, Any]], str, str]] = []
         self.returned: set[int] | None = set()
         self.source = "loop"
+        self.quick: StepChanges | None = None
+        plan = machine.plan
+        self.plain = recorder.derives and next_version is None and not (plan.unusual or plan.untracked)
 
     # ---- one superstep
 
@@ -180,6 +187,100 @@ class Ledger:
             self._note_returned(tasks)
         available = [channel for channel in live if channel in values and not _waits(values[channel])]
         self._put(machine, self.source, values, cleared, seen, [*folded, *available], writes)
+
+    def record_lone(self, machine: Machine, task: Task, folded: dict[str, Any]) -> None:
+        """The same for a lone task of a graph of plain fields and edges, where only plain edges lead on."""
+        node, targets, versions = task.node, task.targets, self.versions
+        shape: StepShape | None = None
+        if self.plain and task.sends is None and not task.saved:
+            key = (node, *self.live, None, *folded, None, *targets)
+            shape = machine.plan.shapes.get(key) or self._new_shape(machine, task, folded, key)
+        if shape is None or shape.trigger not in versions or self.carried or self.source != "loop":
+            self.record_step(machine, (task,), folded, None, targets, task.sends, ())
+            return
+        task.saved = True
+        control, stored, step = shape.control, self.stored, machine.step
+        last = versions[shape.trigger]
+        seen = self.seen[node.name] = {shape.trigger: last}
+        updates = task.updates
+        if updates and self.returned is not None:
+            self._note_returned((task,))
+        self.live = control
+        self.previous = self.head
+        self.head = head = self.new_id()
+        changed: dict[str, Version] = dict.fromkeys(shape.names, head)
+        versions.update(changed)
+        values = {**folded, **control}
+        if self.at_exit and self.held is not None:
+            self._hold_lone(step, shape, values, changed, node.name, seen)
+            return
+        changes = self.quick
+        if changes is None:
+            changes = self._quick_changes()
+        changes.id, changes.parent_id, changes.returned = head, stored, self.returned
+        changes.values, changes.versions, changes.seen = values, changed, {node.name: seen}
+        changes.updated, changes.cleared = shape.updated, shape.cleared
+        changes.shape = shape if last == stored else None
+        lone = changes.lone
+        if lone is not None:
+            same = len(targets) == len(control) and (not updates or _are_same(updates, folded))
+            lone.step, lone.name, lone.pairs = step, node.name, None if same else wire_writes(task)
+        self._pass_on(step, changes, "loop")
+
+    def _quick_changes(self) -> StepChanges:
+        """What `record_lone` fills in; used again where the recorder has read it when `step` returns."""
+        changes = StepChanges(
+            id="",
+            parent_id=None,
+            ts="",
+            values={},
+            versions={},
+            seen={},
+            updated=None,
+            run_id=self.run_id,
+            lone=None if self.at_exit else LoneWrites(0, "", None),
+            common=self.metadata,
+        )
+        if not self.at_exit:
+            self.quick = changes
+        return changes
+
+    def _new_shape(
+        self, machine: Machine, task: Task, folded: dict[str, Any], key: tuple[Any, ...]
+    ) -> StepShape | None:
+        """What a step like this one has in common with others; None where it is no plain one."""
+        node = task.node
+        if len(node.triggers) > 1 or TASKS in self.live or task.index >= 0 or task.call_path or task.handler:
+            return None
+        control: dict[str, Any] = {target.trigger: None for target in task.targets}
+        cleared = [channel for channel in self.live if channel not in control]
+        updated = sorted((*folded, *control))
+        shape = StepShape((*folded, *control, *cleared), cleared, updated, node.triggers[0], control)
+        if len(machine.plan.shapes) < MOST_SHAPES:
+            machine.plan.shapes[key] = shape
+        return shape
+
+    def _hold_lone(
+        self,
+        step: int,
+        shape: StepShape,
+        values: dict[str, Any],
+        versions: dict[str, Version],
+        name: str,
+        seen: dict[str, Version],
+    ) -> None:
+        """`_hold` for such a step, where something is held already."""
+        held = self.held
+        assert held is not None
+        for channel in shape.cleared:
+            held.values.pop(channel, None)
+        held.values.update(values)
+        held.versions.update(versions)
+        held.seen[name] = seen
+        held.id, held.updated = self.head, shape.updated
+        self.last_metadata["source"], self.last_metadata["step"] = "loop", step
+        if self.held_writes:
+            self.held_writes = []
 
     def _mark_seen(self, tasks: Sequence[Task]) -> dict[str, dict[str, Version]]:
         """Nodes that ran have seen their triggers as they are now; the maps are made anew, never changed."""
@@ -310,28 +411,34 @@ class Ledger:
             version = self.next_version(max(self.versions.values(), key=_sortable) if self.versions else None)
         stored_versions = dict.fromkeys((*values, *cleared), version)
         self.versions.update(stored_versions)
-        metadata = {"source": source, "step": machine.step, **self.metadata}
-        changes = StepChanges(
-            id=head,
-            parent_id=self.stored,
-            ts="",
-            values=values,
-            versions=stored_versions,
-            seen=seen,
-            updated=sorted(updated) if len(updated) > 1 else updated,
-            writes=writes,
-            returned=self.returned,
-            expected_head=MISSING,
-            run_id=self.run_id,
-            cleared=cleared if self.next_version is None else None,
-        )
         self.previous = self.head or None
         self.head = head
-        self.last_metadata = metadata
+        self._pass_on(
+            machine.step,
+            StepChanges(
+                id=head,
+                parent_id=self.stored,
+                ts="",
+                values=values,
+                versions=stored_versions,
+                seen=seen,
+                updated=sorted(updated) if len(updated) > 1 else updated,
+                writes=writes,
+                returned=self.returned,
+                run_id=self.run_id,
+                cleared=cleared if self.next_version is None else None,
+                common=self.metadata,
+            ),
+            source,
+        )
+
+    def _pass_on(self, step: int, changes: StepChanges, source: str) -> None:
+        self.last_metadata = {"source": source, "step": step, **self.metadata}
         if self.at_exit:
             self._hold(changes)
             return
-        self.returned = set()
+        if self.returned or self.returned is None:
+            self.returned = set()
         self._hand_over(changes)
 
     def shown_metadata(self) -> dict[str, Any]:
@@ -359,6 +466,7 @@ class Ledger:
             held.id, held.updated, held.cleared = changes.id, changes.updated, None
         else:
             self.held = changes
+            changes.shape = changes.cleared = None
         if self.held_writes:
             self.held_writes = []
 
@@ -386,6 +494,20 @@ class Ledger:
             self.held_writes.append((list(pairs), task_id, path))
         else:
             self.recorder.writes(self.namespace, self.head, pairs, task_id, path)
+
+
+MOST_SHAPES = 512
+"""So many kinds of steps are remembered of a graph."""
+
+
+def _are_same(updates: Any, folded: dict[str, Any]) -> bool:
+    """Whether the folded values are the very values that a task wrote, each once."""
+    if type(updates) is not dict:
+        return False
+    for key, value in updates.items():  # noqa: SIM110 (a generator costs more than it compares)
+        if folded.get(key, MISSING) is not value:
+            return False
+    return True
 
 
 def _waits(value: Any) -> bool:

@@ -128,8 +128,8 @@ class Machine:
         self.stop = scope.limit if level.limit is None else level.limit
         self.stops = bool(level.interrupt_before or level.interrupt_after or scope.control is not None)
         self.footprint: Footprint | None = None
-        watched = (self.sink is not None and not self.sink.plain) or scope.debug or scope.saver is not None
-        self.direct = not (self.stops or watched or plan.unusual)
+        watched = (self.sink is not None and not self.sink.plain) or scope.debug
+        self.direct = not (watched or plan.unusual)
         self.output_keys = plan.output_keys
         if level.output_channels is not None:
             chosen = level.output_channels
@@ -304,7 +304,7 @@ class Machine:
         if self.pausing or self.handing_up:
             return self._stop_early(tasks)
         plan = self.plan
-        if self.direct and len(tasks) == 1:
+        if len(tasks) == 1 and self.direct and not self.stops:
             return self._commit_lone(tasks)
         if plan.objects:
             folded, changed, empty = self._fold(tasks)
@@ -355,22 +355,21 @@ class Machine:
         return self._settle(pulls, sends, tasks)
 
     def _commit_lone(self, tasks: Sequence[Task]) -> Sequence[Task]:
-        """The same for a lone task, where nothing is stored or shown and only plain edges lead on."""
+        """The same for a lone task, where only what is plain is shown and only plain edges lead on."""
         task = tasks[0]
         folded = task.folded
-        if folded is None:
+        if folded is None and task.updates:
             updates = task.updates
-            if updates:
-                folded = (
-                    fold_mapping(self, updates, task) if type(updates) is dict else fold_pairs(self, tasks)
-                )
+            folded = fold_mapping(self, updates, task) if type(updates) is dict else fold_pairs(self, tasks)
         if self.containers:
             report_lost_edits(self, tasks)
         if folded:
             self.apply(folded)
-            if self.sink is not None or not self.produced:
-                self._show_values(folded)
+        if self.ledger is not None:
+            self.ledger.record_lone(self, task, folded or _NOTHING)
         self._checkpoint_id = None
+        if folded and (self.sink is not None or not self.produced):
+            self._show_values(folded)
         self.resuming = self.pass_breakpoint = False
         self.step = step = self.step + 1
         pulls = task.targets

@@ -154,7 +154,8 @@ class Plan:
     """The whole graph, ready to run.
 
     `folds` holds the reducers of the fields that have one; a field that is in neither `folds` nor `objects` keeps its
-    last value. `unusual`: not only plain fields, reducers and edges take part. `objects` are the channels with a life of their own; each run works on copies of them.
+    last value. `unusual`: not only plain fields, reducers and edges take part. `objects` are the channels with a life of
+    their own; each run works on copies of them. `shapes` is what ledgers remember of the graph's steps.
     """
 
     __slots__ = (
@@ -179,6 +180,7 @@ class Plan:
         "reader_triggers",
         "returned_default",
         "root",
+        "shapes",
         "start",
         "starts",
         "stream_channels",
@@ -219,6 +221,7 @@ class Plan:
         self.unknown_target = "error"
         self.root = False
         self.cache: Any = None
+        self.shapes: dict[Any, Any] = {}
 
     def seal(self) -> Plan:
         """Derive what follows from nodes and fields; called once, last."""

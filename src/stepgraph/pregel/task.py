@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.pregel.identity import child_namespace, task_id
 from stepgraph.pregel.results import add_writes, wire_writes
 from stepgraph.values.names import PREVIOUS, PULL, PUSH
+from stepgraph.values.task_ids import pull_path, push_path
 
 if TYPE_CHECKING:
     from stepgraph.pregel.calls import Calls
@@ -90,7 +91,7 @@ class Task:
     def path_text(self) -> str:
         """`path` as sortable text, as savers store it."""
         if self.call_path is None:
-            return f"~{PULL}, {self.node.name}" if self.index < 0 else f"~{PUSH}, {self.index:010d}, False"
+            return pull_path(self.node.name) if self.index < 0 else push_path(self.index)
         return "~" + ", ".join(f"{p:010d}" if type(p) is int else str(p) for p in self.path)
 
     @property

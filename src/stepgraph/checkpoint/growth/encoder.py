@@ -17,7 +17,7 @@ from stepgraph.checkpoint.growth.codec import Codec, is_literal, not_storable
 from stepgraph.checkpoint.growth.frames import Frame, difference_record
 from stepgraph.checkpoint.growth.lanes import Lane, OpaqueValue
 from stepgraph.checkpoint.growth.rows import RowParts, WritesParts
-from stepgraph.checkpoint.growth.task_writes import encode_task_writes
+from stepgraph.checkpoint.growth.task_writes import encode_lone_writes, encode_task_writes
 from stepgraph.checkpoint.growth.tracker import SAME, WORTH_TRACKING, Entry, Tracker
 from stepgraph.checkpoint.serde.errors import NotStorableError
 from stepgraph.values.missing import MISSING, Missing
@@ -47,42 +47,57 @@ def encode_row(
     Raises:
         NotStorableError: A value cannot be stored.
     """
-    own, values = changes.id, changes.values
+    own, values, lone = changes.id, changes.values, changes.lone
     places = dict.fromkeys(values, own)
     if codec.keeps_literals and _is_plain(changes):
         # What is stored of plain values is the values themselves.
         packed = packb(values)
-        writes = packb(changes.writes) if changes.writes else None
+        if lone is None:
+            writes = packb(changes.writes) if changes.writes else None
+        else:
+            pairs = lone.pairs
+            writes = packb(((lone.step, lone.name) if pairs is None else (lone.step, lone.name, pairs),))
     else:
-        stored: dict[str, Any] | None = {} if changes.writes else None
+        stored: dict[str, Any] | None = {} if changes.writes or (lone and lone.pairs) else None
         try:
             packed = _encode_values(lane, changes, codec, places, stored) if values else _NOTHING
-            writes = None if stored is None else encode_task_writes(changes.writes, values, stored, codec)
+            if lone is not None:
+                writes = encode_lone_writes(lone, values, stored or {}, codec)
+            else:
+                writes = None if stored is None else encode_task_writes(changes.writes, values, stored, codec)
         except BaseException:
             # Trackers that went on would refer to a row that is never stored.
             lane.broken = True
             raise
-    base = changes.parent_id
-    frame = Frame() if base is None else lane.frames.pop(base, None)
-    if frame is None:
-        record = difference_record(changes)
-    else:
+    base, frames = changes.parent_id, lane.frames
+    if base is None:
+        frame = Frame()
         record = frame.next_record(changes, places)
         lane.remember_frame(own, frame)
+    elif base in frames:
+        frame = frames[own] = frames.pop(base)
+        record = frame.next_record(changes, places)
+    else:
+        record = difference_record(changes)
     logical = base if parent is MISSING else parent
     return own, logical, changes.run_id, metadata, record, packed, writes  # type: ignore[return-value]
 
 
 def _is_plain(changes: StepChanges) -> bool:
     """Whether all values and all writes of a step are stored as they are."""
-    values = changes.values
+    values, lone = changes.values, changes.lone
     for value in values.values():
         if value is not None and not is_literal(value):
             return False
-    for _, _, pairs in changes.writes:
-        for channel, value in pairs:
-            if value is not None and value is not values.get(channel) and not is_literal(value):
-                return False
+    if lone is not None:
+        return lone.pairs is None or _are_plain(lone.pairs, values)
+    return all(_are_plain(pairs, values) for _, _, pairs in changes.writes)
+
+
+def _are_plain(pairs: Sequence[tuple[str, Any]], values: dict[str, Any]) -> bool:
+    for channel, value in pairs:
+        if value is not None and value is not values.get(channel) and not is_literal(value):
+            return False
     return True
 
 

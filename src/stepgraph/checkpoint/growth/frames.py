@@ -67,7 +67,11 @@ class Frame:
             changes: What changed.
             places: Where the changed values are.
         """
-        record, cleared = _difference(changes)
+        shape = changes.shape
+        if shape is None or shape.record is None:
+            record, cleared = _difference(changes)
+        else:
+            record, cleared = shape.record, shape.cleared
         self.versions.update(changes.versions)
         if cleared:
             for name in cleared:
@@ -122,7 +126,10 @@ def _difference(changes: StepChanges) -> tuple[bytes, Collection[str]]:
                 seen[node] = channel if version is parent or version == parent else known
         else:
             seen[node] = {c: None if v is parent or v == parent else v for c, v in known.items()}
-    return packb((changes.ts, changes.updated, held, cleared, seen)), cleared
+    record = packb((changes.ts, changes.updated, held, cleared, seen))
+    if changes.shape is not None:
+        changes.shape.record = record
+    return record, cleared
 
 
 def complete_record(own: str, ts: str | tuple[str, int], updated: list[str] | None, frame: Frame) -> bytes:

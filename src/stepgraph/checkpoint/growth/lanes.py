@@ -49,6 +49,8 @@ class Lane:
         trackers: Channel to its trackers, the one that was used last in front.
         opaque: Channel to its value, if it is no container.
         common: The part of its metadata that stays the same from step to step, and that part in the saver's form.
+        offered: Where a run says so: an object that stands for that part, while it is encoded.
+        accepted: The object that stood for the part in `common`.
         lock: Held by whoever works with the lane.
         broken: A store failed: nothing that was encoded in this lane may be stored any more.
         grown: Whether what is remembered grew since it was weighed.
@@ -59,6 +61,7 @@ class Lane:
     """
 
     __slots__ = (
+        "accepted",
         "broken",
         "common",
         "contested",
@@ -67,6 +70,7 @@ class Lane:
         "grown",
         "key",
         "lock",
+        "offered",
         "opaque",
         "trackers",
         "waiting",
@@ -80,6 +84,8 @@ class Lane:
         self.trackers: dict[str, list[Tracker]] = {}
         self.opaque: dict[str, OpaqueValue] = {}
         self.common: tuple[dict[str, Any], Any] | None = None
+        self.offered: dict[str, Any] | None = None
+        self.accepted: dict[str, Any] | None = None
         self.broken = False
         self.grown = False
         self.generation = generation
@@ -166,6 +172,9 @@ def common_part(lane: Lane, metadata: Mapping[str, Any], form: Callable[[dict[st
         form: Makes the form.
     """
     known = lane.common
+    if known is not None and lane.offered is not None and lane.offered is lane.accepted:
+        return known[1]
+    lane.accepted = lane.offered
     if known is not None and len(known[0]) == len(metadata) - 2:
         for name, value in metadata.items():
             last = known[0].get(name, MISSING)

@@ -362,7 +362,7 @@ class Reader:
 
     def _tasks_of(self, child: Row) -> list[tuple[str, str, list[tuple[str, Any]]]]:
         try:
-            return read_task_writes(child.writes or b"\x90")
+            return read_task_writes(child, self._key[1])
         except _FAULTS as error:
             raise unreadable(self._key, child.id, error) from error
 

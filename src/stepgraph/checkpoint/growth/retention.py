@@ -163,7 +163,7 @@ def _writes_by_value(key: Key, row: Row, codec: Codec) -> Program[bytes]:
     for child in kept:
         yield from reader.gather(reader.targets_in(child))
     tasks: list[Any] = []
-    for task_id, path, pairs in read_task_writes(row.writes or b"\x90"):
+    for task_id, path, pairs in read_task_writes(row, key[1]):
         tasks.append(
             [task_id, path, [[c, codec.pack(reader.folded_value(row, c, form))] for c, form in pairs]]
         )

@@ -11,6 +11,10 @@ is stored in that row as part of the list's difference, so the write only says w
 - `[14, keys]`: a dict of these keys (packed) of the value that the row's checkpoint holds in the write's channel;
 - a difference as in `tracker`: against a stored value of the channel (writes stored before their step is).
 
+Each task is stored as `[id, path, [[channel, form], ...]]`; the only task of its step as `[step, node, [[channel, form],
+...]]`, since its id and path follow from where it ran; or as `[step, node]`, if it wrote the very values that the row
+holds, in their order.
+
 Rules: pure; identity decides, never `==`.
 """
 
@@ -22,12 +26,15 @@ from typing import Any, Final
 
 from ormsgpack import packb, unpackb
 
-from stepgraph.checkpoint.changes import TaskWrites
+from stepgraph.checkpoint.changes import LoneWrites, TaskWrites
 from stepgraph.checkpoint.growth.codec import Codec, is_literal, not_storable
+from stepgraph.checkpoint.growth.rows import Row
 from stepgraph.checkpoint.serde.errors import NotStorableError
 from stepgraph.values.missing import MISSING
+from stepgraph.values.names import NO_WRITES
+from stepgraph.values.task_ids import pull_path, task_id
 
-__all__ = ("PART", "VALUE", "encode_task_writes", "read_task_writes", "resolve")
+__all__ = ("PART", "VALUE", "encode_lone_writes", "encode_task_writes", "read_task_writes", "resolve")
 
 VALUE: Final = 10
 ELEMENTS: Final = 11
@@ -68,24 +75,45 @@ def encode_task_writes(
         codec: Makes bytes.
     """
     sources: dict[str, _Source] = {}
+    return packb(
+        [
+            (task_id, path, _encode_pairs(pairs, values, stored, codec, sources))
+            for task_id, path, pairs in writes
+        ]
+    )
+
+
+def encode_lone_writes(
+    lone: LoneWrites, values: Mapping[str, Any], stored: Mapping[str, Any], codec: Codec
+) -> bytes:
+    """The writes of a step's only task. Arguments as in `encode_task_writes`."""
+    if lone.pairs is None:
+        return packb(((lone.step, lone.name),))
+    return packb(((lone.step, lone.name, _encode_pairs(lone.pairs, values, stored, codec, {})),))
+
+
+def _encode_pairs(
+    pairs: Sequence[tuple[str, Any]],
+    values: Mapping[str, Any],
+    stored: Mapping[str, Any],
+    codec: Codec,
+    sources: dict[str, _Source],
+) -> list[tuple[str, Any]]:
     literals = codec.keeps_literals
-    tasks = []
-    for task_id, path, pairs in writes:
-        encoded = []
-        for channel, value in pairs:
-            form = value
-            if value is not None and not (literals and is_literal(value)):
-                form = _refer(channel, value, values, stored, sources) if channel in values else None
-                if form is None and channel in values and type(value) in _CONTAINERS:
-                    form = _refer_to_part(value, values[channel], codec)
-                if form is None:
-                    try:
-                        form = codec.pack(value)
-                    except NotStorableError as error:
-                        raise not_storable(error, channel) from error.__cause__
-            encoded.append((channel, form))
-        tasks.append((task_id, path, encoded))
-    return packb(tasks)
+    encoded = []
+    for channel, value in pairs:
+        form = value
+        if value is not None and not (literals and is_literal(value)):
+            form = _refer(channel, value, values, stored, sources) if channel in values else None
+            if form is None and channel in values and type(value) in _CONTAINERS:
+                form = _refer_to_part(value, values[channel], codec)
+            if form is None:
+                try:
+                    form = codec.pack(value)
+                except NotStorableError as error:
+                    raise not_storable(error, channel) from error.__cause__
+        encoded.append((channel, form))
+    return encoded
 
 
 def _refer(
@@ -188,7 +216,25 @@ def resolve(form: list[Any], stored: Any, value_of: Callable[[], Any], codec: Co
     raise ValueError(f"a pending write refers to nothing: {form!r:.60}")
 
 
-def read_task_writes(data: bytes) -> list[tuple[str, str, list[tuple[str, Any]]]]:
-    """The tasks in these bytes: id, path, and channel and form of each write."""
-    tasks = unpackb(data)
-    return [(task_id, path, [(channel, form) for channel, form in pairs]) for task_id, path, pairs in tasks]
+def read_task_writes(row: Row, namespace: str) -> list[tuple[str, str, list[tuple[str, Any]]]]:
+    """The tasks whose writes a row stores: id, path, and channel and form of each write.
+
+    Args:
+        row: The row.
+        namespace: Its namespace, which ids of tasks depend on.
+    """
+    tasks = []
+    for first, second, *rest in unpackb(row.writes or b"\x90"):
+        if type(first) is str:
+            pairs = [(channel, form) for channel, form in rest[0]]
+            tasks.append((first, second, pairs))
+            continue
+        path = pull_path(second)
+        if rest:
+            pairs = [(channel, form) for channel, form in rest[0]]
+        else:
+            entries = unpackb(row.values or b"\x80")
+            pairs = [(c, [VALUE] if type(entry) in (bytes, list) else entry) for c, entry in entries.items()]
+        own = task_id(row.parent or "", namespace, first, second, path)
+        tasks.append((own, path, pairs or [(NO_WRITES, None)]))
+    return tasks

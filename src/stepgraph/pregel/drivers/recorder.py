@@ -77,6 +77,7 @@ class InlineRecorder(Recorder):
     """A saver of ours that never waits: called directly."""
 
     holds = True
+    derives = True
 
     def __init__(self, saver: Any, thread_id: Any) -> None:
         super().__init__(saver, thread_id)
@@ -97,6 +98,8 @@ class InlineRecorder(Recorder):
 
 class StepRecorder(Recorder):
     """A saver of ours that does I/O: values become bytes on the engine's thread, bytes are stored in order."""
+
+    derives = True
 
     def __init__(self, saver: Any, thread_id: Any, durable: bool) -> None:
         super().__init__(saver, thread_id)
