@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "fork": "write to a thread at a checkpoint, as if a node had",
     "prune": "delete old checkpoints, or whole threads",
     "export": "write checkpoints as lines of JSON",
+    "import-langgraph": "copy threads that LangGraph's savers stored, so that they go on here",
     "draw": "draw a graph: in the terminal, as Mermaid, SVG or PNG",
 }
 
@@ -91,7 +92,7 @@ def _dispatch(name: str, words: list[str]) -> int:
         return MISUSED
     from importlib import import_module
 
-    module = import_module(f"stepgraph.cli.{name}")
+    module = import_module(f"stepgraph.cli.{name.replace('-', '_')}")
     parser = _Parser(
         prog=f"stepgraph {name}",
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",

@@ -51,14 +51,33 @@ def storage(args: Namespace, target: Target | None = None, *, create: bool = Fal
         yield Storage(own, [], f"the graph's own {type(own).__name__}")
         return
     name = args.db or os.environ.get(DATABASE_VARIABLE) or DATABASE
-    option = ["--db", name] if args.db else []
-    if name.startswith(_URLS):
-        with _postgres(name) as saver:
-            shown = without_password(name)
-            yield Storage(saver, ["--db", shown] if args.db else [], shown)
-        return
-    with _sqlite(name, create) as saver:
-        yield Storage(saver, option, name)
+    shown = without_password(name)
+    with saver_at(name, create=create) as saver:
+        yield Storage(saver, ["--db", shown] if args.db else [], shown)
+
+
+@contextmanager
+def saver_at(name: str, *, create: bool) -> Iterator[Any]:
+    """Open the saver of a file or a URL.
+
+    Args:
+        name: A file, or a URL that begins with `postgres://` or `postgresql://`.
+        create: Make the file if it is not there.
+
+    Raises:
+        CommandError: There is no such file, or it is no database.
+    """
+    with _postgres(name) if name.startswith(_URLS) else _sqlite(name, create) as saver:
+        yield saver
+
+
+def holds_threads(name: str) -> bool:
+    """Whether a saver has stored threads in a file; looking changes nothing."""
+    try:
+        _look_for_threads(name)
+    except CommandError:
+        return False
+    return True
 
 
 def without_password(url: str) -> str:
@@ -68,7 +87,9 @@ def without_password(url: str) -> str:
         >>> without_password("postgres://ann:secret@host/threads")
         'postgres://ann@host/threads'
     """
-    scheme, _, rest = url.partition("://")
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return url
     user, at, place = rest.rpartition("@")
     return f"{scheme}://{user.partition(':')[0]}{at}{place}"
 

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.errors import GraphBubbleUp, GraphInterrupt, TaskOrderError, is_invalid_resume
 from stepgraph.pregel.call import INJECT, is_async_callable
 from stepgraph.pregel.identity import call_id, call_place, child_namespace, interrupt_id, name_digest
+from stepgraph.pregel.interrupts import question_id
 from stepgraph.pregel.plan import NodePlan, Plan
+from stepgraph.pregel.recorded import marks_of, recognise_call
 from stepgraph.pregel.task import Task
 from stepgraph.schema.callables import injected_arguments
 from stepgraph.stream.calls import call_began, call_ended
@@ -108,13 +110,14 @@ class Calls:
     `outdated` says that what is stored of further calls may rest on an answer that is given anew.
     """
 
-    __slots__ = ("children", "numbers", "outdated", "places")
+    __slots__ = ("children", "numbers", "outdated", "places", "recorded")
 
     def __init__(self) -> None:
         self.children: list[CallTask] = []
         self.numbers = count()
         self.outdated = False
         self.places: dict[str, str] | None = None
+        self.recorded: bool | None = None
 
     def stored_at(self, id: str, pending: Pending) -> str | None:
         """The id of whatever call is stored at the place of the call with this id."""
@@ -304,7 +307,7 @@ def report_uncollected(caller: Task, failed: Sequence[CallTask]) -> None:
 
 
 def _recall(call: CallTask, calls: Calls, pending: Pending) -> None:
-    pairs = pending.get(call.id)
+    pairs = pending.get(call.id) or _recorded(call, calls, pending)
     if pairs is None:
         _check_order(call, calls, pending)
         return
@@ -318,6 +321,15 @@ def _recall(call: CallTask, calls: Calls, pending: Pending) -> None:
             call.updates = {RETURN: value}
             call.result = value
             call.restored = call.saved = True
+
+
+def _recorded(call: CallTask, calls: Calls, pending: Pending) -> Sequence[tuple[str, Any]] | None:
+    """What is stored of a call under an id that was given elsewhere; the call takes that id."""
+    if calls.recorded is None:
+        calls.recorded = bool(marks_of(pending))
+    if calls.recorded and call.caller_attempt == 1 and recognise_call(call, pending):
+        return pending[call.id]
+    return None
 
 
 def _check_order(call: CallTask, calls: Calls, pending: Pending) -> None:
@@ -352,9 +364,7 @@ def _is_outdated(call: CallTask, calls: Calls, pending: Pending) -> bool:
     if _asked_in(call.id, calls, pending, answered):
         calls.outdated = True
         call.answers = _answers_before(call, answered)
-    elif caller.child_count or any(
-        interrupt_id(caller.id, n) in answered for n in range(caller.interrupt_count)
-    ):
+    elif caller.child_count or any(question_id(caller, n) in answered for n in range(caller.interrupt_count)):
         calls.outdated = True
         call.answers = None
     return calls.outdated
@@ -378,6 +388,6 @@ def _answers_before(call: CallTask, answered: Mapping[str, Any]) -> list[Any] | 
     """The stored answers to a call's questions that come before the one that is answered now."""
     given = call.answers or []
     for index in range(len(given) + 1):
-        if interrupt_id(call.id, index) in answered:
+        if question_id(call, index) in answered:
             return given[:index] or None
     return given or None

@@ -24,6 +24,7 @@ from typing import Any
 from stepgraph.errors import NodeError
 from stepgraph.pregel.identity import child_namespace
 from stepgraph.pregel.policies import may_be_handled
+from stepgraph.pregel.recorded import recognise_handler
 from stepgraph.pregel.task import Task
 from stepgraph.values.names import ERROR, ERROR_SOURCE_NODE, PUSH
 
@@ -108,7 +109,9 @@ def stored_handling(task: Task, pending: Pending) -> HandlerTask | None:
     error = stored[ERROR]
     if not isinstance(error, BaseException):
         error = RuntimeError(f"{error}")
-    return HandlerTask(task, error)
+    handler = HandlerTask(task, error)
+    recognise_handler(handler, task, pending)
+    return handler
 
 
 __all__ = (

@@ -74,7 +74,7 @@ def interrupt(value: Any, *, response_schema: dict[str, Any] | type | None = Non
     answer = _answer_for(task, index)
     if answer is MISSING:
         schema = None if response_schema is None else _json_schema(response_schema)
-        pause = GraphInterrupt((Interrupt(value, interrupt_id(task.id, index), response_schema=schema),))
+        pause = GraphInterrupt((Interrupt(value, question_id(task, index), response_schema=schema),))
         task.swallowed = pause
         raise pause
     result = _checked(task, index, answer, response_schema)
@@ -86,7 +86,7 @@ def interrupt(value: Any, *, response_schema: dict[str, Any] | type | None = Non
     if task.machine.ledger is not None:
         task.machine.ledger.write(task, [(RESUME, list(task.answers))])
     else:
-        _keep_above(task, interrupt_id(task.id, index), answer)
+        _keep_above(task, question_id(task, index), answer)
     return result
 
 
@@ -113,12 +113,18 @@ def _answer_for(task: Task, index: int) -> Any:
     answers = scope.answers
     if answers is None and not scope.kept_answers:
         return MISSING
-    id = interrupt_id(task.id, index)
+    id = question_id(task, index)
     if answers is not None and id in answers.by_id:
         return answers.by_id[id]
     if id in scope.kept_answers:
         return scope.kept_answers[id]
     return MISSING if answers is None else answers.value
+
+
+def question_id(task: Task, index: int) -> str:
+    """The id of the `index`-th question of a task: the one under which it was asked before, if that was given elsewhere."""
+    known = task.asked_as
+    return known[1] if known is not None and known[0] == index else interrupt_id(task.id, index)
 
 
 def _json_schema(response_schema: Any) -> Any:
@@ -141,10 +147,10 @@ def _checked(task: Task, index: int, answer: Any, response_schema: Any) -> Any:
             mark_invalid_resume(error)
             raise
         refusal = InvalidResumeError(
-            f"The answer {answer!r} to question {interrupt_id(task.id, index)} of node {task.node.name!r} does not fit its "
+            f"The answer {answer!r} to question {question_id(task, index)} of node {task.node.name!r} does not fit its "
             f"response_schema {getattr(response_schema, '__name__', response_schema)!r}: {error}. Nothing was saved: resume "
             "again with a fitting answer.",
-            interrupt_id=interrupt_id(task.id, index),
+            interrupt_id=question_id(task, index),
             node=task.node.name,
             value=answer,
         )

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.pregel.commit import fold_pairs
 from stepgraph.pregel.handling import adopt, stored_handling
 from stepgraph.pregel.identity import interrupt_id
+from stepgraph.pregel.interrupts import question_id
+from stepgraph.pregel.recorded import recognise
 from stepgraph.pregel.results import restore_writes
 from stepgraph.pregel.task import Task
 from stepgraph.values.missing import MISSING
@@ -137,11 +139,13 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
-def due_tasks(machine: Machine, due: Due) -> list[Task]:
-    """The tasks of the step that a checkpoint is about to run."""
+def due_tasks(machine: Machine, due: Due, pending: Pending) -> list[Task]:
+    """The tasks of the step that a checkpoint is about to run; `pending` is what is stored of them."""
     tasks = machine.make_tasks([node for node in due.pulls if node is not machine.plan.start], due.sends)
     if due.start_input is not MISSING and machine.plan.start in due.pulls:
         tasks.insert(0, Task(machine, machine.plan.start, due.start_input))
+    if pending:
+        recognise(tasks, pending)
     return tasks
 
 
@@ -207,7 +211,7 @@ def _give_back(
 
 def _answers_before(task: Task, given: list[Any], answered: Mapping[str, Any]) -> list[Any] | None:
     for index in range(len(given) + 1):
-        if interrupt_id(task.id, index) in answered:
+        if question_id(task, index) in answered:
             return given[:index] or None
     return None
 
@@ -225,12 +229,13 @@ def answered_ids(writes: Sequence[tuple[str, str, Any]] | None) -> list[str]:
 
 def pending_ids(writes: Sequence[tuple[str, str, Any]] | None, answered_too: bool = False) -> list[str]:
     """Ids of the questions that wait at a checkpoint; `answered_too`: also those of tasks that went on since."""
-    return [
+    waiting = (
         i.id
         for pairs in pending_by_task(writes).values()
         if answered_too or not finished(pairs)
         for i in interrupts_of(pairs)
-    ]
+    )
+    return list(dict.fromkeys(waiting))
 
 
 def finished(pairs: Sequence[tuple[str, Any]]) -> bool:

@@ -71,6 +71,7 @@ class Task:
     written: list[tuple[str, Any]] | None = None
     handled: Any = None
     handed_up_by: str | None = None
+    asked_as: tuple[int, str] | None = None
     _id: str | None = None
     _config: dict[str, Any] | None = None
     _runtime: Any = None

@@ -161,7 +161,7 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
         apply_command_writes(machine, due, [*pairs, *commanded])
     if commanded and machine.ledger is not None:
         machine.ledger.write_as(NULL_TASK_ID, "", commanded)
-    tasks = due_tasks(machine, due)
+    tasks = due_tasks(machine, due, pending)
     if pending:
         targets = [namespace for namespace in scope.checkpoint_map if namespace]
         on_path = {task.id for task in tasks if any(_runs_in(task, namespace) for namespace in targets)}

@@ -143,7 +143,7 @@ def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Pro
     pending = pending_by_task(loaded.pending_writes)
     if pending.get(NULL_TASK_ID):
         apply_command_writes(machine, due, pending[NULL_TASK_ID])
-    tasks = due_tasks(machine, due)
+    tasks = due_tasks(machine, due, pending)
     shown: list[PregelTask] = []
     finished: list[Task] = []
     waiting: list[str] = []

@@ -16,7 +16,7 @@ from stepgraph.pregel.ledger import Ledger, RecorderPort
 from stepgraph.pregel.machine import Machine
 from stepgraph.pregel.programs.snapshot import graph_at
 from stepgraph.pregel.programs.trampoline import Program, request
-from stepgraph.pregel.restore import due_tasks, restore_state
+from stepgraph.pregel.restore import due_tasks, pending_by_task, restore_state
 from stepgraph.pregel.scope import Level, Scope
 from stepgraph.pregel.task import Task
 from stepgraph.values.names import COPY, END, INPUT, METADATA_KEY_TRACE, START
@@ -110,7 +110,7 @@ def _apply(
     if loaded is None:
         machine.step = 0
     tasks = []
-    known = due_tasks(machine, due) if due is not None else []
+    known = _due(machine, loaded, due)
     for update in updates:
         task = _task_of(machine, loaded, update, known)
         tasks.append(task)
@@ -118,6 +118,11 @@ def _apply(
         if task.node.branches:
             yield request("__branches__", task)
     _commit(machine, tasks)
+
+
+def _due(machine: Machine, loaded: CheckpointTuple | None, due: Any) -> list[Task]:
+    """The tasks that are due where the thread stands."""
+    return [] if loaded is None else due_tasks(machine, due, pending_by_task(loaded.pending_writes))
 
 
 def _task_of(
@@ -194,7 +199,7 @@ def _apply_special(machine: Machine, loaded: CheckpointTuple | None, due: Any, u
                 "update_state(values, as_node=END) takes no values: END writes nothing. Pass None to clear what is due, or name "
                 "the node whose values these are."
             )
-        ledger.record_cleared(machine, due_tasks(machine, due) if due is not None else [])
+        ledger.record_cleared(machine, _due(machine, loaded, due))
     elif loaded is None:
         start = machine.plan.start
         if start is None:

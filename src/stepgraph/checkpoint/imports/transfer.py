@@ -1,0 +1,208 @@
+"""Copying threads from a source into a saver: what is there already stays, what cannot be taken over is named.
+
+Theory of operation. Checkpoints are stored through the saver's standard protocol, the oldest first, each followed by what
+its tasks wrote; so a copy that was broken off is a thread that lacks its last checkpoints, and the next import adds them.
+A thread that went on in the target is not touched any more.
+
+Rules: knows no table; asks the source, and tells the saver.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stepgraph.checkpoint.imports.convert import Converted, convert, tasks_below
+from stepgraph.checkpoint.imports.source import Found, Source
+from stepgraph.checkpoint.imports.values import NotReadable
+from stepgraph.checkpoint.serde.errors import CorruptPayloadError, NotStorableError, PlainDataWarning
+
+if TYPE_CHECKING:
+    from stepgraph.checkpoint.base import BaseCheckpointSaver
+    from stepgraph.checkpoint.serde.ciphers import AesCipher
+
+__all__ = ("Problem", "ThreadReport", "import_threads")
+
+Key = tuple[str, str]
+"""Namespace and checkpoint id."""
+
+
+class Problem:
+    """Something that was not taken over.
+
+    Attributes:
+        thread_id: The thread.
+        namespace: The level; the root is the empty string.
+        checkpoint_id: The checkpoint; `None` for the whole thread.
+        reason: Why, and what to do.
+    """
+
+    __slots__ = ("checkpoint_id", "namespace", "reason", "thread_id")
+
+    def __init__(self, thread_id: str, namespace: str, checkpoint_id: str | None, reason: str) -> None:
+        self.thread_id = thread_id
+        self.namespace = namespace
+        self.checkpoint_id = checkpoint_id
+        self.reason = reason
+
+    def __str__(self) -> str:
+        where = f"thread {self.thread_id!r}"
+        if self.namespace:
+            where += f", namespace {self.namespace!r}"
+        if self.checkpoint_id is not None:
+            where += f", checkpoint {self.checkpoint_id}"
+        return f"{where}: {self.reason}"
+
+
+class ThreadReport:
+    """What became of one thread.
+
+    Attributes:
+        thread_id: The thread.
+        stored: How many checkpoints were stored (in a dry run: would be).
+        present: How many were there already.
+        problems: What was not taken over.
+    """
+
+    __slots__ = ("present", "problems", "stored", "thread_id")
+
+    def __init__(self, thread_id: str) -> None:
+        self.thread_id = thread_id
+        self.stored = 0
+        self.present = 0
+        self.problems: list[Problem] = []
+
+
+def import_threads(
+    source: Source,
+    saver: BaseCheckpointSaver[Any],
+    thread_ids: Iterable[str] | None = None,
+    *,
+    cipher: AesCipher | None = None,
+    dry_run: bool = False,
+    told: Callable[[ThreadReport], None] | None = None,
+) -> list[ThreadReport]:
+    """Copy threads.
+
+    Args:
+        source: Where they are.
+        saver: Where they go.
+        thread_ids: Which; by default all.
+        cipher: Decrypts, where values are encrypted.
+        dry_run: Read and convert everything, and store nothing.
+        told: Called after each thread.
+
+    Returns:
+        What became of each thread.
+    """
+    reports = []
+    known = set(source.threads())
+    for thread_id in sorted(known) if thread_ids is None else thread_ids:
+        report = ThreadReport(thread_id)
+        if thread_id in known:
+            _Thread(source, saver, report, cipher, dry_run).run()
+        else:
+            report.problems.append(Problem(thread_id, "", None, f"it is not stored in {source.name}"))
+        reports.append(report)
+        if told is not None:
+            told(report)
+    return reports
+
+
+class _Thread:
+    """The copying of one thread."""
+
+    def __init__(
+        self,
+        source: Source,
+        saver: BaseCheckpointSaver[Any],
+        report: ThreadReport,
+        cipher: AesCipher | None,
+        dry_run: bool,
+    ) -> None:
+        self.source = source
+        self.saver = saver
+        self.report = report
+        self.cipher = cipher
+        self.dry_run = dry_run
+        self.versions: dict[Key, Mapping[str, Any]] = {}
+
+    def run(self) -> None:
+        thread_id = self.report.thread_id
+        found = self.source.checkpoints(thread_id)
+        keys = {(item.namespace, item.id) for item in found}
+        present = self._present()
+        self.report.present = len(present.keys() & keys)
+        if present.keys() - keys:
+            missing = len(keys - present.keys())
+            if missing:
+                self._refuse(
+                    None,
+                    f"the target has {len(present.keys() - keys)} checkpoints of it that the source has not, and lacks"
+                    f" {missing} of the source's: it went on in both places. Nothing of it was stored; import it into"
+                    " another database, or delete the thread in the target first",
+                )
+            return
+        below = self._below(found)
+        for item in found:
+            key = (item.namespace, item.id)
+            try:
+                content = self.source.content(thread_id, item)
+                writes = self.source.writes(thread_id, item)
+                converted = convert(item, content, writes, below.get(key, {}), self.cipher)
+                if not self.dry_run:
+                    self._store(item, converted, present.get(key))
+            except (NotReadable, NotStorableError, CorruptPayloadError) as error:
+                self._refuse(item, f"{error}")
+                continue
+            if key not in present:
+                self.report.stored += 1
+
+    def _present(self) -> dict[Key, set[str]]:
+        """What the target has of the thread: of each checkpoint the tasks that wrote."""
+        config: Any = {"configurable": {"thread_id": self.report.thread_id}}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlainDataWarning)  # values are not looked at here
+            return {
+                (item.config["configurable"]["checkpoint_ns"], item.checkpoint["id"]): {
+                    write[0] for write in item.pending_writes or ()
+                }
+                for item in self.saver.list(config)
+            }
+
+    def _below(self, found: Iterable[Found]) -> dict[Key, dict[str, None]]:
+        """Checkpoint to the ids of its tasks that run graphs, each once."""
+        below: dict[Key, dict[str, None]] = {}
+        for item in found:
+            if not item.namespace:
+                continue
+            try:
+                parents = self.source.content(self.report.thread_id, item)[1].get("parents")
+            except NotReadable:
+                continue  # it is named when its turn comes
+            for namespace, checkpoint_id, task_id in tasks_below(item.namespace, parents or {}):
+                below.setdefault((namespace, checkpoint_id), {})[task_id] = None
+        return below
+
+    def _store(self, item: Found, converted: Converted, stored: set[str] | None) -> None:
+        where = {"thread_id": self.report.thread_id, "checkpoint_ns": item.namespace}
+        checkpoint = converted.checkpoint
+        versions = checkpoint["channel_versions"]
+        if stored is None:
+            before = self.versions.get((item.namespace, item.parent or ""), {})
+            config: Any = {"configurable": {**where, "checkpoint_id": item.parent} if item.parent else where}
+            changed = {name: version for name, version in versions.items() if before.get(name) != version}
+            metadata: Any = converted.metadata
+            self.saver.put(config, checkpoint, metadata, changed)
+        self.versions[item.namespace, item.id] = versions
+        target: Any = {"configurable": {**where, "checkpoint_id": item.id}}
+        for task in converted.tasks:
+            if task.pairs and task.task_id not in (stored or ()):
+                self.saver.put_writes(target, task.pairs, task.task_id, task.path)
+
+    def _refuse(self, item: Found | None, reason: str) -> None:
+        problem = Problem(
+            self.report.thread_id, item.namespace if item else "", item.id if item else None, f"{reason}."
+        )
+        self.report.problems.append(problem)

@@ -1,0 +1,110 @@
+"""Threads that LangGraph stored go on here: with the same results, and with nothing done twice.
+
+The golden files were written by `write.py`, with two versions of LangGraph: one that stores the paths of tasks, and one
+that does not.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint.imports.shapes import SHAPES, Library
+from checkpoint.imports.write import config_of, go_on, look
+from stepgraph.checkpoint.imports.sqlite import SqliteSource
+from stepgraph.checkpoint.imports.transfer import import_threads
+from stepgraph.checkpoint.memory import InMemorySaver
+from stepgraph.checkpoint.sqlite import SqliteSaver
+
+GOLDEN = Path(__file__).parent / "golden"
+VERSIONS = sorted(path.stem.removeprefix("langgraph-") for path in GOLDEN.glob("*.sql"))
+DIFFERENT: dict[str | tuple[str, str], dict[str, Any]] = {
+    ("asking task", "1.2.24"): {
+        "answers": [[1, "TASK 1?", "TASK 2?"]],
+        "did": ["ask 1", "ask 2"],
+        "next": [],
+    },
+    "stores nothing inside": {
+        "answers": [{"__interrupt__": ["question 'child?'"], "log": ["in", "a"]}],
+        "did": [],
+        "next": ["child"],
+    },
+}
+"""All questions of a step wait at once here, where it is known who asked them; and a graph that stores nothing asks again."""
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    """A version of LangGraph."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def database(version: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that this version wrote."""
+    path = tmp_path_factory.mktemp("source") / "threads.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((GOLDEN / f"langgraph-{version}.sql").read_text())
+    return path
+
+
+@pytest.fixture
+def source(database: Path) -> Iterator[SqliteSource]:
+    with closing(SqliteSource(str(database))) as source:
+        yield source
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    if request.param == "memory":
+        yield InMemorySaver()
+    else:
+        with SqliteSaver.from_conn_string(str(tmp_path / "target.db")) as saver:
+            yield saver
+
+
+def expected_of(version: str, shape: str) -> dict[str, Any]:
+    """What LangGraph made of it, or what we make of it where that is known to differ."""
+    expected: dict[str, Any] = json.loads((GOLDEN / f"langgraph-{version}.json").read_text())[shape]
+    return {**expected, **DIFFERENT.get(shape, {}), **DIFFERENT.get((shape, version), {})}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_imported_thread_goes_on_as_it_would_have(
+    version: str, source: SqliteSource, saver: Any, shape: str, asynchronous: bool
+) -> None:
+    (report,) = import_threads(source, saver, [shape])
+    assert not report.problems
+    assert report.stored > 0
+    expected = expected_of(version, shape)
+    lib = Library("stepgraph")
+    lib.asynchronous = asynchronous
+    graph = SHAPES[shape].build(lib, saver)
+
+    seen = look(graph, config_of(shape))
+    assert seen["values"] == expected["stored"]["values"]
+    assert seen["history"] == expected["stored"]["history"]
+    assert {tuple(pair) for pair in expected["stored"]["questions"]} <= {
+        tuple(pair) for pair in seen["questions"]
+    }
+    if (version, shape) != ("0.6.11", "two questions"):  # it shows nothing to be due there
+        assert seen["next"] == expected["stored"]["next"]
+
+    went = go_on(lib, graph, SHAPES[shape], config_of(shape))
+    assert {key: expected[key] for key in went} == went
+
+
+def test_what_is_imported_twice_is_stored_once(source: SqliteSource, saver: Any) -> None:
+    first = import_threads(source, saver)
+    before = [item.pending_writes for item in saver.list(None)]
+    again = import_threads(source, saver)
+    assert sum(report.stored for report in first) == sum(report.present for report in again) == len(before)
+    assert not any(report.stored or report.problems for report in again)
+    assert [item.pending_writes for item in saver.list(None)] == before
