@@ -98,8 +98,9 @@ def test_a_filter_that_leaves_out_most_still_finds_enough():
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
 def test_the_server_uses_the_index(kind):
+    from stepgraph.checkpoint.postgres.driver import native
     from stepgraph.store.postgres import PostgresStore
-    from stepgraph.store.postgres.dialect import parameters, statement
+    from stepgraph.store.postgres.dialect import parameters
     from stepgraph.store.sql.statements import Page
 
     with (
@@ -110,7 +111,7 @@ def test_the_server_uses_the_index(kind):
         query = store._dialect.nearest([1.0, 0.0], "s.prefix = ?", ["docs"], Page(3, 0))
         with psycopg.connect(url) as conn:
             conn.execute("SET enable_seqscan = off; SET enable_sort = off")
-            plan = conn.execute(b"EXPLAIN " + statement(query.sql), parameters(query.params)).fetchall()
+            plan = conn.execute("EXPLAIN " + native(query.sql), parameters(query.params)).fetchall()
         assert re.search(rf"Index Scan using stepgraph_vectors_{kind}_cosine_2", str(plan))
 
 

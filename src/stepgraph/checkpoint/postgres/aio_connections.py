@@ -72,13 +72,29 @@ class OneAsyncConnection:
 
 
 class AsyncPool:
-    """A pool of `psycopg_pool` that somebody else opened."""
+    """A pool of `psycopg_pool` that somebody else opened. What the server cut while it was idle is not used."""
 
     reconnects = True
 
     def __init__(self, pool: Any) -> None:
-        self.connection = pool.connection
+        self._pool = pool
         self.lock = Lock()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """Lend one."""
+        connection = await self._pool.getconn()
+        for _ in range(self._pool.max_size):
+            if not is_dead(connection):
+                break
+            await connection.close()
+            await self._pool.putconn(connection)
+            connection = await self._pool.getconn()
+        try:
+            async with connection:
+                yield connection
+        finally:
+            await self._pool.putconn(connection)
 
 
 class OwnAsyncConnections:

@@ -73,13 +73,29 @@ class OneConnection:
 
 
 class PoolOfConnections:
-    """A pool of `psycopg_pool` that somebody else opened."""
+    """A pool of `psycopg_pool` that somebody else opened. What the server cut while it was idle is not used."""
 
     reconnects = True
 
     def __init__(self, pool: Any) -> None:
-        self.connection = pool.connection
+        self._pool = pool
         self.lock = Lock()
+
+    @contextmanager
+    def connection(self) -> Iterator[psycopg.Connection[Any]]:
+        """Lend one."""
+        connection = self._pool.getconn()
+        for _ in range(self._pool.max_size):
+            if not is_dead(connection):
+                break
+            connection.close()
+            self._pool.putconn(connection)
+            connection = self._pool.getconn()
+        try:
+            with connection:
+                yield connection
+        finally:
+            self._pool.putconn(connection)
 
     def close(self) -> None:
         """Who opened it closes it."""

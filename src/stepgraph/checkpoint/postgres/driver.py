@@ -5,10 +5,10 @@ Rules: `psycopg` is imported here, and a missing one says how to install it. Not
 
 from __future__ import annotations
 
+import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from select import select
 from typing import TYPE_CHECKING, Any, Final
 
 from stepgraph.checkpoint.postgres.schema import UNUSUAL
@@ -20,7 +20,7 @@ try:
     from psycopg.rows import tuple_row
 except ImportError as error:
     raise ImportError(
-        "Savers on PostgreSQL need the packages psycopg and psycopg_pool, which are not installed."
+        "Savers and stores on PostgreSQL need the packages psycopg and psycopg_pool, which are not installed."
         ' Install it with: pip install "stepgraph[postgres]"'
     ) from error
 
@@ -70,9 +70,17 @@ def is_dead(connection: psycopg.BaseConnection[Any]) -> bool:
     if connection.closed:
         return True
     try:
-        return bool(select([connection.fileno()], [], [], 0)[0])
+        return _has_something_to_read(connection.fileno())
     except (OSError, ValueError, psycopg.Error):
         return True
+
+
+def _has_something_to_read(handle: int) -> bool:
+    if not hasattr(select, "poll"):
+        return bool(select.select([handle], [], [], 0)[0])
+    poll = select.poll()  # unlike `select`, it takes any number of open files
+    poll.register(handle, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def is_unusual(error: psycopg.Error) -> bool:
@@ -87,12 +95,13 @@ def where(batch: Sequence[Encoded]) -> str:
 
 
 @contextmanager
-def explained(what: str, reconnects: bool) -> Iterator[None]:
+def explained(what: str, reconnects: bool, who: str = "saver") -> Iterator[None]:
     """Say what was under way when the server or the way to it failed, and what to do.
 
     Args:
         what: What was under way.
         reconnects: Whether the next use opens another connection.
+        who: What was at work.
     """
     try:
         yield
@@ -107,9 +116,9 @@ def explained(what: str, reconnects: bool) -> Iterator[None]:
         if error.sqlstate is not None and error.sqlstate[:2] not in ("08", "57"):
             raise
         mend = (
-            "Run again when the server is back: this saver opens another connection by itself."
+            f"Run again when the server is back: this {who} opens another connection by itself."
             if reconnects
-            else "This saver works on one connection that its maker opened: open another one and make a saver with it,"
+            else f"This {who} works on one connection that its maker opened: open another one and make a {who} with it,"
             " or make it from a pool or with from_conn_string(url), which open another one by themselves."
         )
         raise ConnectionError(

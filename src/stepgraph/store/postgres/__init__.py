@@ -3,14 +3,6 @@
 They need the package `psycopg` with its pool (`pip install "stepgraph[postgres]"`).
 """
 
-try:
-    import psycopg  # noqa: F401
-    import psycopg_pool  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        'Stores in PostgreSQL need the package psycopg with its pool. Install it with: pip install "stepgraph[postgres]"'
-    ) from error
-
 from stepgraph.store.postgres.aio import AsyncPostgresStore
 from stepgraph.store.postgres.base import PostgresStore
 from stepgraph.store.postgres.config import PoolConfig

@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
-import psycopg
-from psycopg_pool import AsyncConnectionPool
-
+from stepgraph.checkpoint.postgres.aio_connections import OwnAsyncConnections
+from stepgraph.checkpoint.postgres.driver import psycopg, psycopg_pool
 from stepgraph.store.base.batch import AsyncBatchedBaseStore
 from stepgraph.store.base.config import TTLConfig, sweep_seconds
 from stepgraph.store.base.ops import Op, Result
@@ -22,7 +20,7 @@ from stepgraph.store.base.program import Embed, Program, aembed, arun
 from stepgraph.store.base.sweeper_aio import AsyncSweeper
 from stepgraph.store.postgres.base import BasePostgresStore, pool_arguments
 from stepgraph.store.postgres.config import PoolConfig, PostgresIndexConfig
-from stepgraph.store.postgres.connections_aio import AsyncConnections, Connection, Pool
+from stepgraph.store.postgres.connections_aio import AsyncConn, AsyncConnections, async_lender_of
 from stepgraph.store.postgres.migrations import setup_program
 from stepgraph.store.sql.program import Deserializer, Read, Write, batch_program, sweep_program
 
@@ -53,7 +51,7 @@ class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
 
     def __init__(
         self,
-        conn: Connection | Pool,
+        conn: AsyncConn,
         *,
         pipe: psycopg.AsyncPipeline | None = None,
         deserializer: Deserializer | None = None,
@@ -62,17 +60,14 @@ class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
     ) -> None:
         super().__init__()
         self._configure(index, ttl, deserializer)
-        self._connections = AsyncConnections(conn)
+        lender = async_lender_of(conn)
+        self._connections = AsyncConnections(lender)
+        self.conn = conn
         self.pipe = pipe
+        self.lock = lender.lock
         self.supports_pipeline = self._connections.pipelines
-        self.lock = self._connections.lock
         self._setting_up = asyncio.Lock()
         self._sweeper: AsyncSweeper | None = None
-
-    @property
-    def conn(self) -> Connection | Pool:
-        """The connection, or the pool."""
-        return self._connections.current
 
     @classmethod
     @asynccontextmanager
@@ -90,24 +85,21 @@ class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
         Args:
             conn_string: The URL of the database, such as `"postgresql://user:password@host/name"`.
             pipeline: Accepted for programs that ask for it: a batch travels as one message in any case.
-            pool_config: How many connections to open; left out, it is one, which is opened anew when it was cut.
+            pool_config: How many connections to open; left out, as many as are needed, up to 10.
             index: As for the constructor.
             ttl: As for the constructor.
         """
         if pool_config is not None:
-            pool = AsyncConnectionPool(conn_string, open=False, **pool_arguments(pool_config))
+            pool = psycopg_pool.AsyncConnectionPool(conn_string, open=False, **pool_arguments(pool_config))
             async with pool, cls(pool, index=index, ttl=ttl) as store:
                 yield store
             return
-        connect = partial(psycopg.AsyncConnection.connect, conn_string, autocommit=True)
-        first = await connect()
-        async with cls(first, index=index, ttl=ttl) as store:
-            store._connections.open_with(connect)
-            try:
+        connections = OwnAsyncConnections(conn_string)
+        try:
+            async with cls(connections, index=index, ttl=ttl) as store:
                 yield store
-            finally:
-                await store.stop_ttl_sweeper()
-                await store._connections.close()
+        finally:
+            await connections.close()
 
     async def __aenter__(self) -> AsyncPostgresStore:
         return self

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from functools import partial
 from typing import Any, Generic, TypedDict, TypeVar
 
-import psycopg
-from psycopg_pool import ConnectionPool
-
+from stepgraph.checkpoint.postgres.connections import OwnConnections
+from stepgraph.checkpoint.postgres.driver import psycopg, psycopg_pool
 from stepgraph.store.base.config import TTLConfig, utc_now
 from stepgraph.store.base.embed import Embeddings
 from stepgraph.store.base.indexing import Indexing
@@ -32,7 +30,7 @@ from stepgraph.store.postgres.config import (
     ann_of,
     distance_of,
 )
-from stepgraph.store.postgres.connections import Connection, Connections, Pool
+from stepgraph.store.postgres.connections import Conn, Connections, lender_of
 from stepgraph.store.postgres.dialect import OPERATORS, SCORES, PostgresDialect
 from stepgraph.store.postgres.migrations import Migration, Vectors, Wanted, setup_program
 from stepgraph.store.postgres.texts import decode_json
@@ -137,7 +135,7 @@ class PostgresStore(SweepingStore, BasePostgresStore[Any], BaseStore):
 
     def __init__(
         self,
-        conn: Connection | Pool,
+        conn: Conn,
         *,
         pipe: psycopg.Pipeline | None = None,
         deserializer: Deserializer | None = None,
@@ -145,15 +143,12 @@ class PostgresStore(SweepingStore, BasePostgresStore[Any], BaseStore):
         ttl: TTLConfig | None = None,
     ) -> None:
         self._configure(index, ttl, deserializer)
-        self._connections = Connections(conn, self)
+        lender = lender_of(conn)
+        self._connections = Connections(lender)
+        self.conn = conn
         self.pipe = pipe
+        self.lock = lender.lock
         self.supports_pipeline = self._connections.pipelines
-        self.lock = self._connections.lock
-
-    @property
-    def conn(self) -> Connection | Pool:
-        """The connection, or the pool."""
-        return self._connections.current
 
     @classmethod
     @contextmanager
@@ -171,30 +166,29 @@ class PostgresStore(SweepingStore, BasePostgresStore[Any], BaseStore):
         Args:
             conn_string: The URL of the database, such as `"postgresql://user:password@host/name"`.
             pipeline: Accepted for programs that ask for it: a batch travels as one message in any case.
-            pool_config: How many connections to open; left out, it is one, which is opened anew when it was cut.
+            pool_config: How many connections to open; left out, as many as are needed, up to 10.
             index: As for the constructor.
             ttl: As for the constructor.
         """
         if pool_config is not None:
-            pool = ConnectionPool(conn_string, open=False, **pool_arguments(pool_config))
-            with pool, cls._opened(pool, index, ttl) as store:
+            pool = psycopg_pool.ConnectionPool(conn_string, open=False, **pool_arguments(pool_config))
+            with pool, cls._until_left(cls(pool, index=index, ttl=ttl)) as store:
                 yield store
             return
-        connect = partial(psycopg.Connection.connect, conn_string, autocommit=True)
-        with cls._opened(connect, index, ttl) as store:
-            yield store
+        connections = OwnConnections(conn_string)
+        try:
+            with cls._until_left(cls(connections, index=index, ttl=ttl)) as store:
+                yield store
+        finally:
+            connections.close()
 
-    @classmethod
+    @staticmethod
     @contextmanager
-    def _opened(
-        cls, source: Any, index: PostgresIndexConfig | None, ttl: TTLConfig | None
-    ) -> Iterator[PostgresStore]:
-        store = cls(source, index=index, ttl=ttl)
+    def _until_left(store: PostgresStore) -> Iterator[PostgresStore]:
         try:
             yield store
         finally:
             store.stop_ttl_sweeper()
-            store._connections.close()
 
     def setup(self) -> None:
         """Create or bring up to date the tables. The first use does it too.

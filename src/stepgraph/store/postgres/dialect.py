@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Literal
 
 from stepgraph.store.postgres.conditions import filter_condition
@@ -113,12 +112,6 @@ class PostgresDialect(Dialect):
     def value(self, text: str) -> Any:
         """The JSON text of a value for a `jsonb` column."""
         return encode_json(text)
-
-
-@lru_cache(maxsize=256)
-def statement(sql: str) -> bytes:
-    """A statement as `psycopg` takes it: `%s` for each parameter."""
-    return sql.replace("?", "%s").encode()
 
 
 def parameters(params: Iterable[Any]) -> list[Any]:
