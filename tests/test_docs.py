@@ -1,14 +1,17 @@
 """Documents keep their word: links lead somewhere, and Python blocks print what the block after them shows.
 
 A block marked `python` is run; all blocks of one document share one namespace, in order. If the next block is marked `text`,
-it is what the Python block printed.
+it is what the Python block printed. A block marked `python alone` runs in a process of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,22 @@ OPTIONAL = ("langchain_core", "opentelemetry")
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
-BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w*(?: alone)?)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
+
+
+def printed_alone(code: str) -> str:
+    """What a program prints in a process that it may change for good."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
@@ -41,13 +54,15 @@ def test_links_lead_to_files(document: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", [d for d in DOCUMENTS if any(kind == "python" for kind, _ in blocks(d))], ids=name
+    "document", [d for d in DOCUMENTS if any(kind.startswith("python") for kind, _ in blocks(d))], ids=name
 )
 def test_code_prints_what_is_shown(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__document__"}
     found = blocks(document)
     for position, (kind, code) in enumerate(found):
+        if kind == "python alone":
+            assert printed_alone(code) == found[position + 1][1]
         if kind != "python":
             continue
         printed = io.StringIO()

@@ -9,8 +9,9 @@ from stepgraph.values.names import END, START
 
 if TYPE_CHECKING:
     from stepgraph.graph.message import MessagesState, add_messages
+    from stepgraph.graph.message_graph import MessageGraph
 
-__all__ = ("END", "START", "MessagesState", "StateGraph", "add_messages")
+__all__ = ("END", "START", "MessageGraph", "MessagesState", "StateGraph", "add_messages")
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +19,8 @@ def __getattr__(name: str) -> Any:
         from stepgraph.graph import message
 
         return getattr(message, name)
+    if name == "MessageGraph":
+        from stepgraph.graph.message_graph import MessageGraph
+
+        return MessageGraph
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,10 +29,12 @@ from stepgraph.graph.message_forms import (
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage  # type: ignore[import-not-found,unused-ignore]
+
+    from stepgraph.graph.message_graph import MessageGraph
 else:
     AnyMessage = Any
 
-__all__ = ("REMOVE_ALL_MESSAGES", "MessagesState", "add_messages")
+__all__ = ("REMOVE_ALL_MESSAGES", "MessageGraph", "MessagesState", "add_messages")
 
 Messages: TypeAlias = Any
 """A message or a list of messages, in any form that `add_messages` reads."""
@@ -231,6 +233,14 @@ class MessagesState(TypedDict):
     """A state with the one field `messages`; extend it with fields of your own."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MessageGraph":
+        from stepgraph.graph.message_graph import MessageGraph
+
+        return MessageGraph
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def push_message(message: Messages, *, state_key: str | None = "messages") -> Any:

@@ -57,7 +57,9 @@ def _around() -> Config | None:
 
 def merge_configs(*configs: Config | None) -> dict[str, Any]:
     """One config from several, later ones winning; tags are joined, metadata and `configurable` united."""
-    return {"configurable": {}, **united(*configs)}
+    merged = united(*configs)
+    merged.setdefault("configurable", {})
+    return merged
 
 
 def patch_configurable(config: Config | None, patch: Mapping[str, Any]) -> dict[str, Any]:
