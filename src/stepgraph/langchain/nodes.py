@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables.base import RunnableSequence, coerce_to_runnable
 
+from stepgraph.langchain.record import tap_of
 from stepgraph.pregel.call import invocations_of
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ def calls_of(action: Any) -> tuple[Any, Any]:
     alone = len(steps) == 1
 
     def call(task: Task) -> Any:
-        if alone and (task.observed is None or task.observed.handlers.tap is None):
+        if alone and tap_of(task) is None:
             return runnable.invoke(task.input, task.config)
         return _run(steps, task)
 
     async def acall(task: Task) -> Any:
-        if alone and (task.observed is None or task.observed.handlers.tap is None):
+        if alone and tap_of(task) is None:
             return await runnable.ainvoke(task.input, task.config)
         return await _arun(steps, task)
 
@@ -48,7 +49,7 @@ def _step_config(task: Task, number: int) -> dict[str, Any]:
 
 
 def _run(steps: list[Any], task: Task) -> Any:
-    tap = None if task.observed is None else task.observed.handlers.tap
+    tap = tap_of(task)
     if tap is None:
         value = task.input
         for number, step in enumerate(steps, 1):
@@ -65,7 +66,7 @@ def _run(steps: list[Any], task: Task) -> Any:
 
 
 async def _arun(steps: list[Any], task: Task) -> Any:
-    tap = None if task.observed is None else task.observed.handlers.tap
+    tap = tap_of(task)
     if tap is None:
         value = task.input
         for number, step in enumerate(steps, 1):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.callbacks.manager import CallbackManager, ahandle_event, handle_event
 
 from stepgraph.langchain.dispatch import Told, atell, tell
-from stepgraph.langchain.record import Handlers, Record, new_run_id
+from stepgraph.langchain.record import Handlers, Record, new_run_id, tap_of
 from stepgraph.langchain.tokens import ModelHandler
 from stepgraph.pregel.config import merge_configs, root_metadata, task_place
 from stepgraph.pregel.observing import Observer
@@ -130,13 +130,13 @@ class CallbackObserver(Observer):
             return None
         node = task.node
         tags = [f"graph:step:{task.machine.step}" if caller is None else "seq:step:1"]
-        if node.hidden:
-            tags.append(TAG_HIDDEN)
         inherited = outer.inherited_tags
         if node.tags:
             inherited = [*inherited, *node.tags]
         if inherited:
             tags += inherited
+        if node.hidden:
+            tags.append(TAG_HIDDEN)
         metadata = outer.inherited_metadata.copy()
         metadata.update(task_place(task))
         record = Record(outer.handlers.below(), new_run_id(), outer.run_id, tags, inherited, metadata)
@@ -154,8 +154,9 @@ class CallbackObserver(Observer):
         if told is None:
             return
         record: Record = task.observed
-        if record.handlers.tap is not None and not record.tapped:
-            for _ in record.handlers.tap.tap_output_iter(record.run_id, iter([told.arguments[0]])):
+        tap = tap_of(task)
+        if tap is not None and not record.tapped:
+            for _ in tap.tap_output_iter(record.run_id, iter([told.arguments[0]])):
                 pass
         if not told.handlers.tracers:
             tell(task.machine, told)
@@ -168,8 +169,9 @@ class CallbackObserver(Observer):
         if told is None:
             return
         record: Record = task.observed
-        if record.handlers.tap is not None and not record.tapped:
-            async for _ in record.handlers.tap.tap_output_aiter(record.run_id, _one(told.arguments[0])):
+        tap = tap_of(task)
+        if tap is not None and not record.tapped:
+            async for _ in tap.tap_output_aiter(record.run_id, _one(told.arguments[0])):
                 pass
         if not told.handlers.tracers:
             await atell(told)
@@ -203,7 +205,7 @@ class CallbackObserver(Observer):
             outer.handlers,
             new_run_id() if own else outer.run_id,
             outer.run_id if own else outer.parent_run_id,
-            [step, *([TAG_HIDDEN] if task.node.hidden else ()), *outer.inherited_tags],
+            [step, *outer.inherited_tags, *([TAG_HIDDEN] if task.node.hidden else ())],
             outer.inherited_tags,
             outer.inherited_metadata,
         )
@@ -249,7 +251,7 @@ def _run_config(machine: Machine, callbacks: Any) -> dict[str, Any]:
         config["metadata"] = {**root_metadata(machine.scope.config), **INTEGRATION}
         return config
     outer = parent.observed
-    above = {} if outer is None else {"callbacks": outer.callbacks}
+    above = {} if outer is None else {"callbacks": outer.callbacks, "tags": outer.inherited_tags}
     own = {**(machine.level.config or {}), "callbacks": callbacks}
     config = merge_configs({**above, "metadata": parent.config["metadata"]}, own)
     config["metadata"] = {"checkpoint_ns": parent.namespace, **config["metadata"], **INTEGRATION}

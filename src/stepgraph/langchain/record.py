@@ -7,13 +7,16 @@ calls nothing of LangChain's costs the two events that it causes, and no more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks.manager import AsyncCallbackManager, CallbackManager
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
 from stepgraph.langchain.dispatch import CHAIN_EVENTS, Hearers
 from stepgraph.langchain.tokens import ModelHandler
+
+if TYPE_CHECKING:
+    from stepgraph.pregel.task import Task
 
 new_run_id: Callable[[], Any]
 try:
@@ -25,7 +28,7 @@ except ImportError:  # pragma: no cover - versions of LangChain that number thei
 
     new_run_id = uuid4
 
-__all__ = ("Handlers", "Record", "new_run_id")
+__all__ = ("Handlers", "Record", "new_run_id", "tap_of")
 
 
 class Handlers:
@@ -119,8 +122,17 @@ class Record:
             handlers=inherited.copy(),
             inheritable_handlers=inherited.copy(),
             parent_run_id=self.run_id,
-            tags=tags.copy() if tag is None else [tag, *tags],
+            tags=tags.copy() if tag is None else [*tags, tag],
             inheritable_tags=tags.copy(),
             metadata=self.inherited_metadata.copy(),
             inheritable_metadata=self.inherited_metadata.copy(),
         )
+
+
+def tap_of(task: Task) -> Any:
+    """What collects the parts of a task's output, if anything does; graphs that run synchronously give none."""
+    record: Record | None = task.observed
+    if record is None or record.handlers.tap is None:
+        return None
+    run: Record | None = task.machine.observed
+    return record.handlers.tap if run is not None and run.on_loop else None
