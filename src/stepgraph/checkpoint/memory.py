@@ -225,8 +225,7 @@ class InMemorySaver(StepSaver):
                 heads[key] = checkpoint_id if newest is None else max(newest, checkpoint_id)
                 stored.add((key, checkpoint_id))
         except ThreadBusyError:
-            for item in batch:
-                self._lanes.break_off(item.lane)
+            self.abandon(batch)
             raise
 
     def _history(self, key: Key) -> MemoryHistory:

@@ -203,7 +203,7 @@ class StepSaver(BaseCheckpointSaver[str]):
                 self._recall(lane, parent)
             encoded = self._encode_whole(lane, config, checkpoint, metadata, new_versions)
         encoded.replaces = replaces
-        self.store((encoded,), durable=True)
+        self._store_now(encoded, durable=True)
         return config_of(key, checkpoint["id"])
 
     def _encode_whole(
@@ -236,7 +236,19 @@ class StepSaver(BaseCheckpointSaver[str]):
         self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote against a checkpoint, before a later checkpoint folds it."""
-        self.store((self.encode_writes(config, writes, task_id, task_path),), durable=True)
+        self._store_now(self.encode_writes(config, writes, task_id, task_path), durable=True)
+
+    def _store_now(self, encoded: Encoded, *, durable: bool) -> None:
+        try:
+            self.store((encoded,), durable=durable)
+        except BaseException:
+            self.abandon((encoded,))
+            raise
+
+    def abandon(self, batch: Sequence[Encoded]) -> None:
+        """What was encoded will not be stored: let nothing that is encoded later refer to it."""
+        for item in batch:
+            self._lanes.break_off(item.lane)
 
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
         """Store a batch in one transaction, in order: all of it or nothing.
@@ -263,7 +275,7 @@ class StepSaver(BaseCheckpointSaver[str]):
         durable: bool = True,
     ) -> None:
         """Encode one superstep's changes and store them. Arguments as in `encode_step` and `store`."""
-        self.store((self.encode_step(config, changes, metadata),), durable=durable)
+        self._store_now(self.encode_step(config, changes, metadata), durable=durable)
 
     async def aput_step(
         self,

@@ -33,7 +33,6 @@ from stepgraph.checkpoint.step_saver import (
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
-    from stepgraph.checkpoint.changes import StepChanges
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
 __all__ = ("BaseSqlSaver", "Runner")
@@ -100,17 +99,6 @@ class BaseSqlSaver(StepSaver):
 
     # ---- writing
 
-    def put_step(
-        self,
-        config: Mapping[str, Any],
-        changes: StepChanges,
-        metadata: Mapping[str, Any],
-        *,
-        durable: bool = True,
-    ) -> None:
-        """Encode one superstep's changes and store them. Arguments as in `encode_step` and `store`."""
-        self.store((self.encode_step(config, changes, metadata),), durable=durable)
-
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
         """Store a batch in one transaction, in order: all of it or nothing.
 
@@ -125,7 +113,7 @@ class BaseSqlSaver(StepSaver):
         try:
             self._generations.update(self._runner.store(batch, durable=durable))
         except BaseException:
-            self._break_off(batch)
+            self.abandon(batch)
             raise
         note_stored(batch)
 
@@ -134,13 +122,9 @@ class BaseSqlSaver(StepSaver):
         try:
             self._generations.update(await self._runner.astore(batch, durable=durable))
         except BaseException:
-            self._break_off(batch)
+            self.abandon(batch)
             raise
         note_stored(batch)
-
-    def _break_off(self, batch: Sequence[Encoded]) -> None:
-        for item in batch:
-            self._lanes.break_off(item.lane)
 
     def _lane(self, key: Key) -> Lane:
         lane = self._lanes.get(key)

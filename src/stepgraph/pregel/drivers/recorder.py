@@ -38,6 +38,9 @@ class Recorder(RecorderPort):
         self.writer: OrderedWriter | None = None
         self.each_step = False
 
+    def drop(self, batch: Sequence[Any]) -> None:
+        """These will not be stored: something before them could not be."""
+
     def _config(self, namespace: str, checkpoint_id: str | None = None) -> dict[str, Any]:
         configurable = {"thread_id": self.thread_id, "checkpoint_ns": namespace}
         if checkpoint_id is not None:
@@ -117,15 +120,26 @@ class StepRecorder(Recorder):
 
     def _hand_over(self, encoded: Any) -> None:
         if self.writer is None:
-            self.saver.store((encoded,), durable=self._durable)
+            self.perform((encoded,))
         else:
             self.writer.submit(encoded, encoded.size)
 
     def perform(self, batch: Sequence[Any]) -> None:
-        self.saver.store(batch, durable=self._durable)
+        try:
+            self.saver.store(batch, durable=self._durable)
+        except BaseException:
+            self.saver.abandon(batch)
+            raise
 
     async def aperform(self, batch: Sequence[Any]) -> None:
-        await self.saver.astore(batch, durable=self._durable)
+        try:
+            await self.saver.astore(batch, durable=self._durable)
+        except BaseException:
+            self.saver.abandon(batch)
+            raise
+
+    def drop(self, batch: Sequence[Any]) -> None:
+        self.saver.abandon(batch)
 
 
 class PlainRecorder(Recorder):
@@ -245,9 +259,9 @@ def recorder_for(saver: Any, thread_id: Any, durability: str, loop: Any) -> Reco
     else:
         recorder = PlainRecorder(saver, thread_id)
     if loop is not None and (not speaks_sync(saver) or (speaks_async(saver) and not takes_steps(saver))):
-        recorder.writer = LoopWriter(recorder.aperform, loop)
+        recorder.writer = LoopWriter(recorder.aperform, recorder.drop, loop)
     elif durability == "async" or loop is not None:
-        recorder.writer = OrderedWriter(recorder.perform)
+        recorder.writer = OrderedWriter(recorder.perform, recorder.drop)
     recorder.each_step = durability == "sync"
     recorder.waits = recorder.writer is not None
     return recorder  # type: ignore[no-any-return]

@@ -2,7 +2,8 @@
 
 Jobs are appended from any thread; one drain at a time takes all that wait and performs them as one batch, on a pool
 thread or, for savers that speak only async, on an event loop. The queue is bounded: a driver asks between steps and
-waits while it is too full. After a failure nothing more is stored, and the failure is raised to whoever waits next.
+waits while it is too full. After a failure nothing more is stored: later jobs are given to `drop`, and the failure is
+raised to whoever waits next.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ MAX_BYTES = 8 * 1024 * 1024
 class OrderedWriter:
     """A queue of jobs with one consumer."""
 
-    def __init__(self, perform: Callable[[Sequence[Any]], None]) -> None:
+    def __init__(
+        self, perform: Callable[[Sequence[Any]], None], drop: Callable[[Sequence[Any]], None]
+    ) -> None:
         self._perform = perform
+        self._drop = drop
         self._jobs: list[Any] = []
         self._bytes = 0
         self._running = False
@@ -32,13 +36,15 @@ class OrderedWriter:
     def submit(self, job: Any, size: int) -> None:
         """Queue a job; dropped if an earlier one failed."""
         with self._changed:
-            if self.error is not None:
-                return
-            self._jobs.append(job)
-            self._bytes += size
-            start = not self._running
-            self._running = True
-        if start:
+            dropped = self.error is not None
+            if not dropped:
+                self._jobs.append(job)
+                self._bytes += size
+                start = not self._running
+                self._running = True
+        if dropped:
+            self._drop((job,))
+        elif start:
             self._start()
 
     def _start(self) -> None:
@@ -65,7 +71,8 @@ class OrderedWriter:
     def _fail(self, error: BaseException) -> None:
         with self._changed:
             self.error = error
-            self._jobs, self._bytes = [], 0
+            dropped, self._jobs, self._bytes = self._jobs, [], 0
+        self._drop(dropped)
 
     @property
     def full(self) -> bool:
@@ -117,8 +124,13 @@ def _set(future: Any) -> None:
 class LoopWriter(OrderedWriter):
     """The same for savers that speak only async: jobs are performed on an event loop."""
 
-    def __init__(self, perform: Callable[[Sequence[Any]], Awaitable[None]], loop: Any) -> None:
-        super().__init__(lambda batch: None)
+    def __init__(
+        self,
+        perform: Callable[[Sequence[Any]], Awaitable[None]],
+        drop: Callable[[Sequence[Any]], None],
+        loop: Any,
+    ) -> None:
+        super().__init__(lambda batch: None, drop)
         self._aperform = perform
         self._loop = loop
         self._task: Any = None
