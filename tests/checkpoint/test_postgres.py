@@ -415,8 +415,6 @@ def test_a_pool_replaces_a_connection_that_was_cut(postgres_url: str) -> None:
         saver = PostgresSaver(pool)
         grow(saver, "1", 3)
         cut_connections(postgres_url)
-        with pytest.raises(ConnectionError, match="No working connection to PostgreSQL"):
-            saver.get_tuple(at())
         grow(saver, "1", 3)
         assert log_of(saver) == [0, 1, 2, 3, 4, 5]
 
