@@ -11,7 +11,7 @@ import pytest
 
 from cli.conftest import Command
 
-GOLDEN = Path(__file__).parents[1] / "checkpoint" / "imports" / "golden" / "langgraph-1.2.24.sql"
+GOLDEN = Path(__file__).parents[1] / "checkpoint" / "imports" / "golden" / "langgraph-1.2.24-sqlite.sql"
 
 
 @pytest.fixture
@@ -55,6 +55,32 @@ def test_source_and_target_may_be_one_file(stepgraph: Command, source: str) -> N
     done = stepgraph("import-langgraph", "--from", source, "--to", source, "--thread", "linear")
     assert done.code == 0
     assert "linear" in stepgraph("threads", "--db", "theirs.db").out
+
+
+def test_threads_move_from_postgres_to_postgres(stepgraph: Command, postgres_url: str) -> None:
+    import psycopg
+
+    golden = GOLDEN.with_name("langgraph-1.2.24-postgres.sql")
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(golden.read_text())
+    words = ("import-langgraph", "--from", postgres_url, "--to", f"postgres:{postgres_url}", "--json")
+    dry = json.loads(stepgraph(*words, "--dry-run").out)
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SELECT to_regclass('stepgraph_checkpoints')").fetchone() == (None,)
+    first, second = (json.loads(stepgraph(*words).out) for _ in range(2))
+    assert dry["checkpoints"] == first["checkpoints"] > 100
+    assert second["checkpoints"] == second["problems"] == 0
+    assert "linear" in stepgraph("threads", "--db", postgres_url).out
+
+
+def test_a_password_is_not_shown(stepgraph: Command) -> None:
+    pytest.importorskip("psycopg")
+    done = stepgraph(
+        "import-langgraph", "--from", "postgres://ann:secret@127.0.0.1:1/x", "--to", "sqlite:ours.db"
+    )
+    assert done.code == 1
+    assert "ann@127.0.0.1:1/x" in done.err
+    assert "secret" not in done.err + done.out
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_copied(

@@ -71,11 +71,12 @@ def run(args: Namespace) -> int:
 
 def _place(text: str, option: str) -> tuple[str, str]:
     """The kind of storage and its file or URL."""
-    kind, colon, rest = text.partition(":")
-    if colon and kind == "sqlite" and rest:
+    kind, _, rest = text.partition(":")
+    if kind == "sqlite" and rest:
         return "sqlite", rest
-    if colon and kind in ("postgres", "postgresql") and rest:
-        return "postgres", f"postgresql:{rest}" if rest.startswith("//") else rest
+    url = text if rest.startswith("//") else rest
+    if kind in ("postgres", "postgresql") and url.startswith(("postgres://", "postgresql://")):
+        return "postgres", url
     raise Misuse(f"{option} {text!r} names no place; give {_PLACES}.")
 
 
@@ -97,7 +98,10 @@ def _source(text: str, cipher: AesCipher | None) -> Source:
             from stepgraph.checkpoint.imports.sqlite import SqliteSource
 
             return SqliteSource(name, cipher)
-        raise Misuse("--from: threads are imported from SQLite files only by this version; give sqlite:FILE.")
+        from stepgraph.checkpoint.imports.postgres import PostgresSource
+        from stepgraph.cli.storage import without_password
+
+        return PostgresSource(name, without_password(name), cipher)
     except ValueError as error:
         raise CommandError(f"{error}", "Name another with --from.") from error
 
@@ -107,8 +111,8 @@ def _target(args: Namespace, cipher: AesCipher | None) -> Iterator[Any]:
     """The saver that takes the threads; one in memory for a dry run into a place that is not there yet."""
     from stepgraph.cli.storage import holds_threads, saver_at
 
-    kind, name = _place(args.target, "--to")
-    if args.dry_run and kind == "sqlite" and not holds_threads(name):
+    _, name = _place(args.target, "--to")
+    if args.dry_run and not holds_threads(name):
         from stepgraph.checkpoint.memory import InMemorySaver
 
         yield InMemorySaver()

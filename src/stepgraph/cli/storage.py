@@ -72,7 +72,13 @@ def saver_at(name: str, *, create: bool) -> Iterator[Any]:
 
 
 def holds_threads(name: str) -> bool:
-    """Whether a saver has stored threads in a file; looking changes nothing."""
+    """Whether a saver has stored threads in a file or at a URL; looking changes nothing."""
+    if name.startswith(_URLS):
+        from stepgraph.checkpoint.postgres.driver import psycopg
+
+        with psycopg.connect(name) as connection:
+            found = connection.execute("SELECT to_regclass('stepgraph_checkpoints')").fetchone()
+        return found is not None and found[0] is not None
     try:
         _look_for_threads(name)
     except CommandError:

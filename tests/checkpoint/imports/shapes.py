@@ -172,6 +172,19 @@ def _linear(lib: Library, saver: Any) -> Any:
     return chain(lib, ("a", says(lib, "a")), ("ask", asks(lib, "ask")), ("b", says(lib, "b"))).compile(saver)
 
 
+def _approval(lib: Library, saver: Any) -> Any:
+    def draft(state: Any) -> Any:
+        lib.did.append("draft")
+        return {"log": ["draft of a letter"]}
+
+    def approve(state: Any) -> Any:
+        answer = lib.interrupt("Send it?")
+        lib.did.append("approve")
+        return {"log": [f"approved: {answer}"]}
+
+    return chain(lib, ("draft", draft), ("approve", approve), ("send", says(lib, "sent"))).compile(saver)
+
+
 def _parallel(lib: Library, saver: Any) -> Any:
     graph = lib.StateGraph(Log)
     for name in ("a", "c", "end"):
@@ -447,6 +460,7 @@ def _half_joined(lib: Library, saver: Any) -> Any:
 START_INPUT: dict[str, Any] = {"log": ["in"]}
 SHAPES: dict[str, Shape] = {
     "linear": Shape(_linear, [given(START_INPUT)], [answered("yes"), given(START_INPUT), answered("again")]),
+    "order-17": Shape(_approval, [given({"log": []})], [answered("yes")]),
     "parallel": Shape(_parallel, [given(START_INPUT)], [answered("yes")]),
     "both ask": Shape(_both_ask, [given(START_INPUT)], [answered_each]),
     "sends": Shape(_sends, [given(START_INPUT)], [answered_each]),

@@ -2,17 +2,16 @@
 
 Run it in an environment that has `langgraph` and its savers, in the directory `tests`:
 
-    python -m checkpoint.imports.write checkpoint/golden
+    python -m checkpoint.imports.write checkpoint/imports/golden
+    python -m checkpoint.imports.write checkpoint/imports/golden postgresql://...
 
-It writes `langgraph-VERSION.sql` (a dump of what its SQLite saver stored) and `langgraph-VERSION.json` (per shape: what
-the thread looked like, and what came of it when LangGraph went on with a copy).
+It writes `langgraph-VERSION-KIND.sql` (a dump of what its saver stored) and `langgraph-VERSION-KIND.json` (per shape: what the
+thread looked like, and what came of it when LangGraph went on from there).
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-import sqlite3
 import sys
 import tempfile
 from importlib.metadata import version
@@ -59,40 +58,73 @@ def go_on(lib: Library, graph: Any, shape: Shape, config: dict[str, Any]) -> dic
     return {"answers": answers, "did": did, "next": list(graph.get_state(config).next)}
 
 
-def write(database: Path) -> dict[str, Any]:
-    """Run all shapes with LangGraph up to where they stop; answers what it makes of a copy."""
+def begin(saver: Any) -> None:
+    """Run all shapes with LangGraph up to where they stop."""
+    for name, shape in SHAPES.items():
+        lib = Library("langgraph")
+        graph = shape.build(lib, saver)
+        for step in shape.begin:
+            step(lib, graph, config_of(name))
+
+
+def finish(saver: Any) -> dict[str, Any]:
+    """What LangGraph makes of the threads when it goes on."""
+    expected: dict[str, Any] = {}
+    for name, shape in SHAPES.items():
+        lib = Library("langgraph")
+        graph = shape.build(lib, saver)
+        seen = look(graph, config_of(name))
+        expected[name] = {"stored": seen, **go_on(lib, graph, shape, config_of(name))}
+    return expected
+
+
+def write_sqlite() -> tuple[list[str], dict[str, Any]]:
+    """The statements that make the database as it was stored, and what came of it."""
     from langgraph.checkpoint.sqlite import SqliteSaver
 
-    expected: dict[str, Any] = {}
-    with SqliteSaver.from_conn_string(str(database)) as saver:
-        for name, shape in SHAPES.items():
-            lib = Library("langgraph")
-            graph = shape.build(lib, saver)
-            for step in shape.begin:
-                step(lib, graph, config_of(name))
-    copy = database.with_suffix(".copy")
-    shutil.copy(database, copy)
-    with SqliteSaver.from_conn_string(str(copy)) as saver:
-        for name, shape in SHAPES.items():
-            lib = Library("langgraph")
-            graph = shape.build(lib, saver)
-            seen = look(graph, config_of(name))
-            expected[name] = {"stored": seen, **go_on(lib, graph, shape, config_of(name))}
-    copy.unlink()
-    return expected
+    with tempfile.TemporaryDirectory() as folder:
+        database = str(Path(folder) / "threads.db")
+        with SqliteSaver.from_conn_string(database) as saver:
+            begin(saver)
+            lines = list(saver.conn.iterdump())
+            return lines, finish(saver)
+
+
+def write_postgres(url: str) -> tuple[list[str], dict[str, Any]]:
+    """The same for an empty database of Postgres."""
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    with PostgresSaver.from_conn_string(url) as saver:
+        saver.setup()
+        begin(saver)
+        return dump_postgres(saver.conn), finish(saver)
+
+
+def dump_postgres(connection: Any) -> list[str]:
+    """The tables of a database as statements."""
+    columns: dict[str, list[tuple[str, str]]] = {}
+    sql = (
+        "SELECT table_name, column_name, data_type FROM information_schema.columns"
+        " WHERE table_schema = 'public' ORDER BY table_name, ordinal_position"
+    )
+    for row in connection.execute(sql).fetchall():
+        columns.setdefault(row["table_name"], []).append((row["column_name"], row["data_type"]))
+    lines = []
+    for table, known in columns.items():
+        lines.append(f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in known)});")
+        literals = " || ', ' || ".join(f"quote_nullable({name}) || '::{kind}'" for name, kind in known)
+        for row in connection.execute(f"SELECT {literals} AS line FROM {table}").fetchall():
+            lines.append(f"INSERT INTO {table} VALUES ({row['line']});")
+    return lines
 
 
 def main() -> None:
     """Write the golden files."""
+    kind = "postgres" if len(sys.argv) > 2 else "sqlite"
+    lines, expected = write_postgres(sys.argv[2]) if kind == "postgres" else write_sqlite()
+    name = f"langgraph-{version('langgraph')}-{kind}"
     target = Path(sys.argv[1])
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "threads.db"
-        expected = write(database)
-        connection = sqlite3.connect(database)
-        lines = "\n".join(connection.iterdump())
-        connection.close()
-    name = f"langgraph-{version('langgraph')}"
-    (target / f"{name}.sql").write_text(lines + "\n")
+    (target / f"{name}.sql").write_text("\n".join(lines) + "\n")
     (target / f"{name}.json").write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
 
 

@@ -58,7 +58,7 @@ class Converted(NamedTuple):
 
 def convert(
     found: Found,
-    content: tuple[Mapping[str, Any], Mapping[str, Any]],
+    stored: Mapping[str, Any],
     writes: Sequence[FoundWrite],
     below: Iterable[str],
     cipher: AesCipher | None = None,
@@ -67,7 +67,7 @@ def convert(
 
     Args:
         found: Names it.
-        content: The checkpoint and its metadata, as they were stored.
+        stored: The checkpoint, as it was stored.
         writes: What its tasks wrote, as it was stored.
         below: Ids of the tasks of this checkpoint that run graphs.
         cipher: Decrypts.
@@ -75,7 +75,8 @@ def convert(
     Raises:
         NotReadable: A value cannot be taken over, or the checkpoint is no checkpoint.
     """
-    stored, metadata = content
+    if found.metadata is None:
+        raise NotReadable("its metadata is no JSON object")
     written = _by_task(writes, cipher)
     for task_id in below:
         written.setdefault(task_id, ("", []))
@@ -85,7 +86,7 @@ def convert(
         )
         for task_id, (path, pairs) in written.items()
     ]
-    kept = {key: value for key, value in metadata.items() if key != "writes"}
+    kept = {key: value for key, value in found.metadata.items() if key != "writes"}
     return Converted(_checkpoint(found, stored), kept, _with_questions_of_calls(tasks))
 
 

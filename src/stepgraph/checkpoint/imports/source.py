@@ -16,11 +16,13 @@ class Found(NamedTuple):
         namespace: The level; the root is the empty string.
         id: Its id.
         parent: The id of its parent, if it has one.
+        metadata: Its metadata; `None` if it cannot be read.
     """
 
     namespace: str
     id: str
     parent: str | None
+    metadata: Mapping[str, Any] | None
 
 
 class FoundWrite(NamedTuple):
@@ -55,11 +57,11 @@ class Source(Protocol):
     def checkpoints(self, thread_id: str) -> Sequence[Found]:
         """The checkpoints of a thread, at all levels, the oldest first."""
 
-    def content(self, thread_id: str, found: Found) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """A checkpoint and its metadata.
+    def content(self, thread_id: str, found: Found) -> Mapping[str, Any]:
+        """A checkpoint.
 
         Raises:
-            NotReadable: They cannot be taken over.
+            NotReadable: It cannot be taken over.
         """
 
     def writes(self, thread_id: str, found: Found) -> Sequence[FoundWrite]:

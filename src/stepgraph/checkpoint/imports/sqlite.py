@@ -58,24 +58,26 @@ class SqliteSource:
 
     def checkpoints(self, thread_id: str) -> Sequence[Found]:
         """The checkpoints of a thread, at all levels, the oldest first."""
-        sql = "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ? ORDER BY 2, 1"
-        return [Found(*row) for row in self._rows(sql, (thread_id,))]
-
-    def content(self, thread_id: str, found: Found) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """A checkpoint and its metadata."""
         sql = (
-            "SELECT type, checkpoint, metadata FROM checkpoints"
+            "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata FROM checkpoints"
+            " WHERE thread_id = ? ORDER BY checkpoint_id, checkpoint_ns"
+        )
+        return [
+            Found(namespace, id, parent or None, _metadata(text))
+            for namespace, id, parent, text in self._rows(sql, (thread_id,))
+        ]
+
+    def content(self, thread_id: str, found: Found) -> Mapping[str, Any]:
+        """A checkpoint."""
+        sql = (
+            "SELECT type, checkpoint FROM checkpoints"
             " WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
         )
-        ((tag, data, metadata),) = self._rows(sql, (thread_id, found.namespace, found.id))
+        ((tag, data),) = self._rows(sql, (thread_id, found.namespace, found.id))
         checkpoint = take_over(tag, data, self.cipher)
         if not isinstance(checkpoint, dict):
-            raise NotReadable(f"it is no checkpoint but {type(checkpoint).__name__}")
-        try:
-            kept = json.loads(metadata) if metadata else {}
-        except ValueError as error:
-            raise NotReadable(f"its metadata is no JSON ({error})") from error
-        return checkpoint, kept if isinstance(kept, dict) else {}
+            raise NotReadable("its bytes hold no checkpoint")
+        return checkpoint
 
     def writes(self, thread_id: str, found: Found) -> Sequence[FoundWrite]:
         """What tasks wrote against a checkpoint, in the order in which it was stored."""
@@ -93,6 +95,14 @@ class SqliteSource:
     def close(self) -> None:
         """End the connection."""
         self._connection.close()
+
+
+def _metadata(text: Any) -> Mapping[str, Any] | None:
+    try:
+        metadata = json.loads(text) if text else {}
+    except ValueError:
+        return None
+    return metadata if isinstance(metadata, dict) else None
 
 
 def _open(path: str) -> sqlite3.Connection:

@@ -175,13 +175,10 @@ class _Thread:
         """Checkpoint to the ids of its tasks that run graphs, each once."""
         below: dict[Key, dict[str, None]] = {}
         for item in found:
-            if not item.namespace:
+            parents = (item.metadata or {}).get("parents")
+            if not item.namespace or not isinstance(parents, dict):
                 continue
-            try:
-                parents = self.source.content(self.report.thread_id, item)[1].get("parents")
-            except NotReadable:
-                continue  # it is named when its turn comes
-            for namespace, checkpoint_id, task_id in tasks_below(item.namespace, parents or {}):
+            for namespace, checkpoint_id, task_id in tasks_below(item.namespace, parents):
                 below.setdefault((namespace, checkpoint_id), {})[task_id] = None
         return below
 
