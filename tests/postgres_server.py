@@ -39,7 +39,7 @@ _CLEAR = """DO $$
 DECLARE
     name text;
 BEGIN
-    PERFORM pg_terminate_backend(pid, 20000) FROM pg_stat_activity
+    PERFORM pg_terminate_backend(pid, CASE WHEN xact_start IS NULL THEN 0 ELSE 20000 END) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid();
     FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP
         EXECUTE format('DROP SCHEMA %I CASCADE', name);

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postgres_server import database
 from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.sqlite import SqliteSaver
 from stepgraph.types import Command
@@ -69,19 +70,22 @@ class Memory(InMemorySaver):
         return super().get_tuple(*arguments, **named)
 
 
-class Sqlite(SqliteSaver):
-    """The same in a file: a save is one batch that would be stored in one transaction."""
+def dying(base: Any) -> Any:
+    """The same for a saver in a database: a save is one batch that would be stored in one transaction."""
 
-    left: int | None = None
-    saves = 0
+    class Dying(base):  # type: ignore[misc]
+        left: int | None = None
+        saves = 0
 
-    def store(self, *arguments: Any, **named: Any) -> None:
-        if self.left is not None:
-            if self.left <= 0:
-                raise Cut("the process ended before this save")
-            self.left -= 1
-        self.saves += 1
-        super().store(*arguments, **named)
+        def store(self, *arguments: Any, **named: Any) -> None:
+            if self.left is not None:
+                if self.left <= 0:
+                    raise Cut("the process ended before this save")
+                self.left -= 1
+            self.saves += 1
+            super().store(*arguments, **named)
+
+    return Dying
 
 
 @contextmanager
@@ -91,9 +95,17 @@ def stored(kind: str) -> Iterator[Any]:
         saver = Memory()
         yield lambda: saver
         return
+    if kind == "postgres":
+        with database() as url:
+            from stepgraph.checkpoint.postgres import PostgresSaver
+
+            with dying(PostgresSaver).from_conn_string(url) as opened:
+                yield lambda: opened
+        return
+    saver_in_file = dying(SqliteSaver)
     with (
         TemporaryDirectory() as folder,
-        Sqlite.from_conn_string(str(Path(folder) / "threads.db")) as opened,
+        saver_in_file.from_conn_string(str(Path(folder) / "threads.db")) as opened,
     ):
         yield lambda: opened
 
@@ -163,6 +175,12 @@ def test_a_long_workflow_goes_on_from_any_save(way: Any, durability: str) -> Non
 @pytest.mark.parametrize("way", [WAYS[0], WAYS[3], WAYS[5], WAYS[6]], ids=lambda way: "-".join(way))
 def test_a_long_workflow_in_a_file_goes_on_from_any_save(way: Any, durability: str) -> None:
     cut_everywhere(way, "sqlite", durability, 4)
+
+
+@pytest.mark.parametrize("durability", ["sync", "async"])
+@pytest.mark.parametrize("way", [WAYS[0], WAYS[5]], ids=lambda way: "-".join(way))
+def test_a_long_workflow_on_a_server_goes_on_from_any_save(way: Any, durability: str) -> None:
+    cut_everywhere(way, "postgres", durability, 7)
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
+from postgres_server import database
 from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.sqlite import SqliteSaver
 from stepgraph.errors import InvalidUpdateError
@@ -30,10 +31,16 @@ class State(TypedDict, total=False):
     one: int
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def saver(request: Any, tmp_path: Path) -> Iterator[Any]:
     if request.param == "memory":
         yield InMemorySaver()
+    elif request.param == "postgres":
+        with database() as url:
+            from stepgraph.checkpoint.postgres import PostgresSaver
+
+            with PostgresSaver.from_conn_string(url) as opened:
+                yield opened
     else:
         with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as opened:
             yield opened

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from postgres_server import database
 from stepgraph.checkpoint.base import BaseCheckpointSaver
 from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.sqlite import AsyncSqliteSaver, SqliteSaver
@@ -40,6 +41,25 @@ MAKERS: dict[str, Callable[[str], Any]] = {
     "async-sqlite": AsyncSqliteSaver.from_conn_string,
     "aiosqlite": on_aiosqlite,
 }
+
+
+@asynccontextmanager
+async def on_postgres(asynchronous: bool) -> Any:
+    with database() as url:
+        if asynchronous:
+            from stepgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+            async with AsyncPostgresSaver.from_conn_string(url) as saver:
+                yield saver
+        else:
+            from stepgraph.checkpoint.postgres import PostgresSaver
+
+            with PostgresSaver.from_conn_string(url) as saver:
+                yield saver
+
+
+MAKERS["postgres"] = lambda path: on_postgres(False)
+MAKERS["async-postgres"] = lambda path: on_postgres(True)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
