@@ -2,6 +2,8 @@
 
 A block marked `python` is run; all blocks of one document share one namespace, in order. If the next block is marked `text`,
 it is what the Python block printed. A block marked `python alone` runs in a process of its own.
+A block that reads the environment variable `DATABASE_URL` finds an empty PostgreSQL database there, one for each document; where
+no server can be had, the blocks from there on are not run.
 """
 
 from __future__ import annotations
@@ -12,11 +14,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import postgres_server
+
+DATABASE_URL = "DATABASE_URL"
 OPTIONAL = ("langchain_core", "opentelemetry")
 """Packages that a document may need; where one is missing, its blocks are not run."""
 
@@ -58,6 +64,15 @@ def test_links_lead_to_files(document: Path) -> None:
 )
 def test_code_prints_what_is_shown(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(DATABASE_URL, raising=False)
+    with contextlib.ExitStack() as stack:
+        run_blocks(
+            document,
+            lambda: monkeypatch.setenv(DATABASE_URL, stack.enter_context(postgres_server.database())),
+        )
+
+
+def run_blocks(document: Path, prepare_database: Callable[[], None]) -> None:
     namespace: dict[str, Any] = {"__name__": "__document__"}
     found = blocks(document)
     for position, (kind, code) in enumerate(found):
@@ -65,6 +80,8 @@ def test_code_prints_what_is_shown(document: Path, tmp_path: Path, monkeypatch: 
             assert printed_alone(code) == found[position + 1][1]
         if kind != "python":
             continue
+        if DATABASE_URL in code and DATABASE_URL not in os.environ:
+            prepare_database()
         printed = io.StringIO()
         block = compile(code, f"{name(document)} block {position + 1}", "exec", dont_inherit=True)
         try:
