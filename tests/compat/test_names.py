@@ -90,9 +90,21 @@ def test_a_module_of_ours_is_not_answered_because_it_has_that_name(printed: Prin
         except ModuleNotFoundError as error:
             print(error)
     """)
-    assert lines == [
-        "No module named 'langgraph.cli'. stepgraph.compat answers for langgraph, and no distribution has it."
-    ]
+    assert lines == ["No module named 'langgraph.cli': it is a module of stepgraph, and none of langgraph."]
+
+
+def test_programs_may_look_whether_a_module_is_there(printed: Printed) -> None:
+    lines = printed("""
+        from importlib.util import find_spec
+        for name in ("langgraph", "langgraph.graph", "langgraph.checkpoint.other"):
+            print(find_spec(name) is not None)
+        print(find_spec("langgraph.checkpoint.nobodys"), find_spec("langgraph.nobodys"))
+        try:
+            import langgraph.nobodys
+        except ModuleNotFoundError as error:
+            print(error)
+    """)
+    assert lines == ["True", "True", "True", "None None", "No module named 'langgraph.nobodys'"]
 
 
 def test_a_name_that_is_lacking_is_an_import_error(printed: Printed) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,9 @@ class NameFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None
     ) -> ModuleSpec | None:
-        """How a module is loaded; None for names that are not LangGraph's.
+        """How a module is loaded; None for names that are not LangGraph's, or that nobody has.
+
+        What only we have would be found below our packages by other finders, and loaded a second time under that name.
 
         Raises:
             ModuleNotFoundError: The name is LangGraph's, and this package has nothing for it.
@@ -71,7 +73,7 @@ class NameFinder:
         if name.rpartition(".")[0] not in ANSWERED:
             return None  # below a package of another distribution, which has a path of its own
         spec = find_foreign(name, (NameFinder, ReverseFinder))
-        if spec is None:
+        if spec is None and (is_closed(name) or PathFinder.find_spec(name, path) is not None):
             raise ModuleNotFoundError(_missing(name), name=name)
         return spec
 
@@ -108,9 +110,7 @@ class ReverseFinder:
 
 def _missing(name: str) -> str:
     if not is_closed(name):
-        return (
-            f"No module named {name!r}. stepgraph.compat answers for langgraph, and no distribution has it."
-        )
+        return f"No module named {name!r}: it is a module of stepgraph, and none of langgraph."
     return (
         f"stepgraph has nothing that answers {name!r} (of langgraph {VERSIONS[ROOT]}). Under stepgraph.compat an installed "
         "langgraph is never used instead. If a package needs this name, please report it; "

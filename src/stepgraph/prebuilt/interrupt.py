@@ -1,17 +1,23 @@
 """The shapes in which an agent asks a person about a tool call, and in which the person answers.
 
 An agent's inbox understands these: `interrupt([HumanInterrupt(...)])` returns a list with one `HumanResponse`.
+Agents of LangChain have a shape of their own for this (`HumanInTheLoopMiddleware`).
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, deprecated
+
+from stepgraph.warnings import LangGraphDeprecatedSinceV10
 
 __all__ = ("ActionRequest", "HumanInterrupt", "HumanInterruptConfig", "HumanResponse")
 
+_ADVICE = "{} is deprecated: LangChain's agents ask by langchain.agents.middleware.HumanInTheLoopMiddleware."
 
+
+@deprecated(_ADVICE.format("HumanInterruptConfig"), category=LangGraphDeprecatedSinceV10)
 class HumanInterruptConfig(TypedDict):
     """What a person may do.
 
@@ -28,6 +34,7 @@ class HumanInterruptConfig(TypedDict):
     allow_accept: bool
 
 
+@deprecated(_ADVICE.format("ActionRequest"), category=LangGraphDeprecatedSinceV10)
 class ActionRequest(TypedDict):
     """What the agent wants to do.
 
@@ -40,6 +47,7 @@ class ActionRequest(TypedDict):
     args: dict[str, Any]
 
 
+@deprecated(_ADVICE.format("HumanInterrupt"), category=LangGraphDeprecatedSinceV10)
 class HumanInterrupt(TypedDict):
     """A question to a person.
 
