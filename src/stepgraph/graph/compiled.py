@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from stepgraph.graph.lower import lower
 from stepgraph.pregel.pregel import ContextT, InputT, OutputT, Pregel, StateT
+from stepgraph.pregel.settings import PlanSettings
 from stepgraph.pregel.subgraphs import find_subgraphs
 from stepgraph.schema.objects import mapper_for
 from stepgraph.values import defaults
@@ -40,6 +41,8 @@ class CompiledStateGraph(
 
     builder: StateGraph[StateT, ContextT, InputT, OutputT]
     strict_serde = False
+    _unknown_target: str | None = None
+    _executor: Any = None
 
     def __init__(
         self,
@@ -51,12 +54,28 @@ class CompiledStateGraph(
     ) -> None:
         settings = {**_DEFAULT_SETTINGS, **kwargs}
         self.builder = builder
-        self.plan = plan = plan or lower(builder, settings["name"], defaults.unknown_target)
         self._settle(**settings)
         self.input_channels = START
+        plan = plan or self.make_plan()
         output, stream = plan.output_channels, plan.stream_channels
         self.output_channels = output if isinstance(output, str) else list(output)
         self.stream_channels = stream if isinstance(stream, str) else list(stream)
+        self.plan = plan
+
+    def make_plan(self) -> Plan:
+        """The plan of the declaration, as the settings have it now."""
+        settings = PlanSettings(
+            cache=self.cache,
+            retry_policy=self.retry_policy,
+            cache_policy=self.cache_policy,
+            step_timeout=self.step_timeout,
+            output_channels=self.output_channels,
+            stream_channels=self.stream_channels,
+            unknown_target=self._unknown_target or defaults.unknown_target,
+            executor=self._executor,
+        )
+        builder: StateGraph[Any, Any, Any, Any] = self.builder
+        return lower(builder, self.name, settings)
 
     @property
     def channels(self) -> dict[str, Any]:
@@ -103,8 +122,8 @@ class CompiledStateGraph(
         twin.branches = {source: dict(branches) for source, branches in twin.branches.items()}
         change(twin)
         twin.validate()
-        self.plan = lower(twin, self.name, self.plan.unknown_target)
         self.builder = twin
+        self.plan = self.make_plan()
 
     def _schema_of(self, what: str) -> Any:
         return self.builder.input_schema if what == "input" else self.builder.output_schema
@@ -140,13 +159,19 @@ def compile_graph(
         "stream_mode": "updates",
         "concurrency": concurrency,
     }
-    plan = lower(builder, name, unknown_target or defaults.unknown_target, executor)
-    plan.cache = cache
+    plan = lower(
+        builder,
+        name,
+        PlanSettings(
+            cache=cache, unknown_target=unknown_target or defaults.unknown_target, executor=executor
+        ),
+    )
     compiled: CompiledStateGraph[Any, Any, Any, Any] = CompiledStateGraph(
         builder=builder, plan=plan, **settings
     )
     compiled.stream_transformers = transformers
     compiled.strict_serde = strict_serde
+    compiled._unknown_target, compiled._executor = unknown_target, executor
     builder.compiled = True
     return compiled
 

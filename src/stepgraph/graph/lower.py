@@ -27,17 +27,19 @@ from stepgraph.values.names import END, ROOT, START
 if TYPE_CHECKING:
     from stepgraph.graph.specs import BranchSpec, NodeSpec
     from stepgraph.graph.state import StateGraph
+    from stepgraph.pregel.settings import PlanSettings
 
 
-def lower(builder: StateGraph, name: str, unknown_target: str, executor: Any = None) -> Plan:
-    """The plan of a validated declaration; `executor` runs the functions of nodes that name none."""
+def lower(builder: StateGraph, name: str, settings: PlanSettings) -> Plan:
+    """The plan of a validated declaration."""
     plan = Plan(name)
-    plan.unknown_target = unknown_target
+    plan.unknown_target = settings.unknown_target
+    plan.cache = settings.cache
     plan_fields(plan, builder.fields.values())
-    _plan_ends(plan, builder)
+    _plan_ends(plan, builder, settings)
     plan.start = _start_node()
     plan.nodes = {START: plan.start}
-    _plan_nodes(plan, builder, executor)
+    _plan_nodes(plan, builder, settings)
     _plan_edges(plan, builder)
     _plan_branches(plan, builder)
     _plan_validators(plan, builder)
@@ -64,15 +66,18 @@ def plan_fields(plan: Plan, specs: Iterable[FieldSpec]) -> None:
     plan.root = fields == [ROOT]
 
 
-def _plan_ends(plan: Plan, builder: StateGraph) -> None:
+def _plan_ends(plan: Plan, builder: StateGraph, settings: PlanSettings) -> None:
     """What goes in, what comes out, and what streams show."""
     plan.input_channels = START
     plan.input_keys = frozenset(parse_schema(builder.input_schema).channels)
-    output = tuple(parse_schema(builder.output_schema).channels)
-    plan.output_channels = ROOT if output == (ROOT,) else output
-    plan.stream_channels = ROOT if plan.root else plan.fields
-    plan.output_keys = frozenset(output)
-    plan.stream_keys = frozenset(plan.fields)
+    outputs = tuple(parse_schema(builder.output_schema).channels)
+    chosen = settings.output_channels, settings.stream_channels
+    output = (ROOT if outputs == (ROOT,) else outputs) if chosen[0] is None else chosen[0]
+    stream = (ROOT if plan.root else plan.fields) if chosen[1] is None else chosen[1]
+    plan.output_channels = output if isinstance(output, str) else tuple(output)
+    plan.stream_channels = stream if isinstance(stream, str) else tuple(stream)
+    plan.output_keys = frozenset((output,) if isinstance(output, str) else output)
+    plan.stream_keys = frozenset((stream,) if isinstance(stream, str) else stream)
 
 
 def _start_node() -> NodePlan:
@@ -89,12 +94,12 @@ def _pass_input(task: Any) -> Any:
     return task.input
 
 
-def _plan_nodes(plan: Plan, builder: StateGraph, executor: Any) -> None:
+def _plan_nodes(plan: Plan, builder: StateGraph, settings: PlanSettings) -> None:
     """The declared nodes, and the hidden ones that handle their failures."""
     handlers: dict[str, NodePlan] = {}
     for spec in builder.nodes.values():
         node = _node(plan, spec)
-        node.call, node.acall = _calls(spec, executor)
+        node.call, node.acall = _calls(spec, settings.executor)
         node.is_async = node.call is None
         if node.call is not None and spec.calls is not None and node.call is spec.calls[0]:
             node.plain = plain_function(spec.action)
@@ -107,9 +112,9 @@ def _plan_nodes(plan: Plan, builder: StateGraph, executor: Any) -> None:
             if handling.name != DEFAULT_HANDLER:
                 plan.nodes[handling.name] = handler
         node.policy = policy_from(
-            retry=builder.policy_of(spec, "retry_policy"),
-            cache=builder.policy_of(spec, "cache_policy"),
-            timeout=builder.policy_of(spec, "timeout"),
+            retry=builder.policy_of(spec, "retry_policy") or settings.retry_policy,
+            cache=_first(builder.policy_of(spec, "cache_policy"), settings.cache_policy),
+            timeout=_first(builder.policy_of(spec, "timeout"), settings.step_timeout),
             error_handler=handler,
             handler_reads=node if handling is None or handling.input_schema is None else handler,
             max_concurrency=spec.max_concurrency,
@@ -117,6 +122,10 @@ def _plan_nodes(plan: Plan, builder: StateGraph, executor: Any) -> None:
         plan.nodes[spec.name] = node
     if DEFAULT_HANDLER in handlers:
         plan.nodes[DEFAULT_HANDLER] = handlers[DEFAULT_HANDLER]
+
+
+def _first(own: Any, default: Any) -> Any:
+    return default if own is None else own
 
 
 def _calls(spec: NodeSpec, executor: Any) -> Any:

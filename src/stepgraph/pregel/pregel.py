@@ -17,6 +17,7 @@ from typing_extensions import TypeVar
 from stepgraph.pregel import bridges
 from stepgraph.pregel.batching import Batching
 from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
+from stepgraph.pregel.clearing import Clearing
 from stepgraph.pregel.describing import Describing
 from stepgraph.pregel.drivers import sync
 from stepgraph.pregel.drivers.clock import CLOCK
@@ -26,6 +27,7 @@ from stepgraph.pregel.inspecting import Inspecting
 from stepgraph.pregel.opening import PLAIN, Options, modes_of, open_node, open_run, timestamp
 from stepgraph.pregel.programs.begin import begin_child, begin_root, begin_without_saver
 from stepgraph.pregel.programs.trampoline import arun_program, run_program
+from stepgraph.pregel.settings import Planned, planned_names
 from stepgraph.pregel.subgraphs import names_tasks
 from stepgraph.pregel.task import current_task
 from stepgraph.stream.shape import as_output, shaper
@@ -44,7 +46,9 @@ OutputT = TypeVar("OutputT", default=StateT)
 Config = Mapping[str, Any]
 
 
-class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, ContextT, InputT, OutputT]):
+class Pregel(
+    Inspecting, Describing, Batching, Clearing, Eventful, Generic[StateT, ContextT, InputT, OutputT]
+):
     """A graph that runs: in supersteps, with or without a saver, alone or inside another graph.
 
     Usually made by `StateGraph.compile()`. Made directly it takes nodes that read and write channels; see
@@ -68,22 +72,22 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
     name: str = "LangGraph"
     checkpointer: Checkpointer = None
     store: Any = None
-    cache: Any = None
+    cache = Planned()
     config: Config | None = None
     context_schema: Any = None
     stream_mode: Any = "values"
     stream_eager: bool = False
-    stream_channels: Any = None
-    step_timeout: float | None = None
-    retry_policy: Any = ()
-    cache_policy: Any = None
+    stream_channels = Planned()
+    step_timeout = Planned()
+    retry_policy = Planned(())
+    cache_policy = Planned()
+    output_channels = Planned()
     stream_transformers: Any = None
     watcher: Any = None
     """The `Watcher` of runs that begin at this graph, or on the class, at any; see `pregel/observing.py`."""
     _declared_nodes: dict[str, Any]
     _declared_channels: dict[str, Any]
     input_channels: Any
-    output_channels: Any
 
     def __init__(
         self,
@@ -114,8 +118,6 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
         concurrency: str = "detect",
         **deprecated_kwargs: Any,
     ) -> None:
-        from stepgraph.pregel.lowlevel import plan_of_nodes
-
         self._settle(
             name=name,
             checkpointer=checkpointer,
@@ -140,7 +142,13 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
         self.output_channels = output_channels
         self.stream_channels = stream_channels
         if auto_validate:
-            self.plan = plan_of_nodes(self)
+            self.plan = self.make_plan()
+
+    def make_plan(self) -> Plan:
+        """The plan of the nodes and channels that were given, as the settings have them now."""
+        from stepgraph.pregel.lowlevel import plan_of_nodes
+
+        return plan_of_nodes(self)
 
     def _settle(
         self,
@@ -207,6 +215,7 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
             durability: `"sync"` stores each step before the next begins, `"async"` while it runs, `"exit"` at the end.
             control: A `RunControl` to ask for an orderly stop.
             version: `"v2"` answers a `GraphOutput`.
+            kwargs: `debug=True` prints updates and values while it runs.
 
         Returns:
             The output schema's view of the state; with `__interrupt__` where it pauses; None if nothing was written.
@@ -218,7 +227,8 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
             GraphDrained: The control asked for a stop; the thread can go on later.
             Exception: Whatever a node raised.
         """
-        if stream_mode == "values" and not print_mode and version == "v1":
+        debug = kwargs.get("debug", self.debug)
+        if stream_mode == "values" and not (print_mode or debug) and version == "v1":
             options = PLAIN
             if not (
                 context is output_keys is interrupt_before is interrupt_after is durability is control is None
@@ -241,6 +251,7 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
             interrupt_after=interrupt_after,
             durability=durability,
             control=control,
+            debug=debug,
             version=version if stream_mode != "values" else "v1",
         )
         return as_output(self, stream_mode, version, list(parts))
@@ -277,7 +288,7 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
             durability: See `invoke`.
             control: See `invoke`.
             subgraphs: Show what nested graphs do, each part with its namespace.
-            debug: Print every event.
+            debug: Print updates and values besides.
             version: `"v2"` yields dicts `{type, ns, data}`.
 
         Yields:
@@ -360,7 +371,8 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
         """The same as `invoke`, awaited."""
         from stepgraph.pregel.drivers import aio
 
-        if stream_mode == "values" and not print_mode and version == "v1":
+        debug = kwargs.get("debug", self.debug)
+        if stream_mode == "values" and not (print_mode or debug) and version == "v1":
             options = self._options(
                 context, output_keys, interrupt_before, interrupt_after, durability, control
             )
@@ -380,6 +392,7 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
             interrupt_after=interrupt_after,
             durability=durability,
             control=control,
+            debug=debug,
             version=version if stream_mode != "values" else "v1",
         )
         return as_output(self, stream_mode, version, [part async for part in parts])
@@ -490,7 +503,7 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
             raise ValueError(f"version must be 'v1' or 'v2'; got {version!r}")
         printed = frozenset((print_mode,) if isinstance(print_mode, str) else print_mode)
         if debug or (debug is None and self.debug):
-            printed |= {"debug"}
+            printed |= {"updates", "values"}
         shape = shaper(self, modes, single, subgraphs, version)
         if not printed:
             return modes, shape, None
@@ -539,6 +552,8 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
         """A copy with some attributes changed."""
         twin = self.__class__.__new__(self.__class__)
         twin.__dict__.update({**self.__dict__, **(update or {})})
+        if update and "plan" in twin.__dict__ and not planned_names(type(self)).isdisjoint(update):
+            twin.plan = twin.make_plan()
         return twin
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
@@ -548,33 +563,9 @@ class Pregel(Inspecting, Describing, Batching, Eventful, Generic[StateT, Context
 
     def validate(self) -> Any:
         """Check a graph that was made with `auto_validate=False`, and make it runnable."""
-        from stepgraph.pregel.lowlevel import plan_of_nodes
-
         if "_declared_nodes" in self.__dict__:
-            self.plan = plan_of_nodes(self)
+            self.plan = self.make_plan()
         return self
-
-    def clear_cache(self, nodes: Sequence[str] | None = None) -> None:
-        """Forget cached results of nodes, also of those in graphs inside that use this graph's cache.
-
-        Args:
-            nodes: Which nodes; left out, all.
-
-        Raises:
-            ValueError: The graph has no node of that name.
-        """
-        if self.cache is not None:
-            self.cache.clear(self._cache_namespaces(nodes))
-
-    async def aclear_cache(self, nodes: Sequence[str] | None = None) -> None:
-        """The same as `clear_cache`, awaited."""
-        if self.cache is not None:
-            await self.cache.aclear(self._cache_namespaces(nodes))
-
-    def _cache_namespaces(self, nodes: Sequence[str] | None) -> list[tuple[str, ...]]:
-        from stepgraph.pregel.caching import cache_namespaces
-
-        return cache_namespaces(self.plan, nodes)
 
     def __repr__(self) -> str:
         return (
