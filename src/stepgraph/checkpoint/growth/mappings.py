@@ -87,6 +87,8 @@ class DictState:
     def compare(self, now: dict[Any, Any], dirty: Dirty) -> DictOp | None:
         """What leads to `now`; `None` if it is better stored whole."""
         before = self.items
+        if len(before) > _HOPELESS and not self.inner and _are_others(before, now):
+            return None
         gone = self._gone(now)
         if gone is None:
             return None
@@ -260,6 +262,17 @@ class DictState:
         self.items = self.items.copy()
         for state in self.inner.values():
             state.detach()
+
+
+def _are_others(before: dict[Any, Any], now: dict[Any, Any]) -> bool:
+    """Whether many keys at the front of a dict are set anew, and none of them is kept."""
+    if len(now) <= _HOPELESS:
+        return False
+    for key, value in islice(now.items(), _HOPELESS):
+        last = before.get(key, MISSING)
+        if last is value or last is MISSING:
+            return False
+    return True
 
 
 def _may_hold_large(items: dict[Any, Any]) -> bool:

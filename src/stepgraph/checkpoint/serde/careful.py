@@ -9,7 +9,7 @@ Rules: only exact plain types are looked into; every other object packs its own 
 
 from __future__ import annotations
 
-from itertools import chain
+from gc import get_referents
 from typing import Any, Final
 
 from ormsgpack import Ext
@@ -18,6 +18,9 @@ from stepgraph.checkpoint.serde import codes
 from stepgraph.checkpoint.serde.errors import Unstorable
 from stepgraph.checkpoint.serde.families import ENCODERS
 from stepgraph.checkpoint.serde.writer import CONTAINS_ITSELF, Writer
+
+_CONTAINERS: Final[frozenset[type]] = frozenset((list, dict))
+_BYTES: Final[frozenset[type]] = frozenset((bytes, bytearray, memoryview))
 
 DEPTH: Final = 200
 """Native packing stops at 255 levels."""
@@ -59,22 +62,18 @@ class ChangeableBytes:
         self.data = data
 
 
-def holds_changeable_bytes(value: Any) -> bool:
-    """Whether there is a `bytearray` or `memoryview` in a plain value that was packed natively."""
+def kinds_of_bytes(value: Any) -> set[type]:
+    """Which of `bytes`, `bytearray` and `memoryview` there are in a plain value that was packed natively."""
+    found: set[type] = set()
     level = [value]
-    while level:
+    while True:
         kinds = set(map(type, level))
-        if bytearray in kinds or memoryview in kinds:
-            return True
-        children: list[Any] = []
-        if list in kinds:
-            lists = level if len(kinds) == 1 else [item for item in level if type(item) is list]
-            children.extend(chain.from_iterable(lists))
-        if dict in kinds:
-            dicts = level if len(kinds) == 1 else [item for item in level if type(item) is dict]
-            children.extend(chain.from_iterable(map(dict.values, dicts)))
-        level = children
-    return False
+        found |= kinds & _BYTES
+        if list not in kinds and dict not in kinds:
+            return found
+        if not kinds <= _CONTAINERS:
+            level = [item for item in level if type(item) in _CONTAINERS]
+        level = get_referents(*level)
 
 
 def rewrite(value: Any) -> Any:

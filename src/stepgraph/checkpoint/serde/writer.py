@@ -49,6 +49,9 @@ MANY: Final = 8
 LARGE: Final = 64
 """Text and bytes longer than this are worth a reference."""
 
+FEW: Final = 32
+"""Containers of so many parts, of which the first has more, are packed part by part."""
+
 OBJECT: Final = codes.OBJECT
 BIN_8: Final = 0xC4
 BIN_16: Final = 0xC5
@@ -64,6 +67,20 @@ _SMALL_KINDS: Final = frozenset((int, float, bool, type(None)))
 def number_bytes(number: int) -> bytes:
     """A small number in one byte, others in five."""
     return _ONE_BYTE[number] if number < 255 else b"\xff" + number.to_bytes(4, "big")
+
+
+def holds_large(value: list[Any] | dict[Any, Any]) -> bool:
+    """Whether a short container begins with a large one, and its keys, if it has any, are plain text."""
+    first = next(iter(value if isinstance(value, list) else value.values()), None)
+    kind = type(first)
+    if (kind is not list and kind is not dict) or len(first) <= FEW:  # type: ignore[arg-type]
+        return False
+    return isinstance(value, list) or all(type(key) is str and key.isascii() for key in value)
+
+
+def _head(short: int, long: int, size: int) -> bytes:
+    """How a list or dict of `size` parts begins."""
+    return _ONE_BYTE[short | size] if size < 16 else bytes((long, size >> 8, size & 255))
 
 
 class Head:
@@ -94,6 +111,37 @@ class Repeats:
     def __init__(self, distinct: list[Any], positions: list[int]) -> None:
         self.distinct = distinct
         self.positions = positions
+
+
+class KnownData:
+    """Bytes that are known to hold no bytes objects: the newest ones, within a bound.
+
+    What native packing makes of a value tells its structure: if the same bytes come again, no part of what they were made
+    from is a `bytes`, `bytearray` or `memoryview` either.
+    """
+
+    __slots__ = ("_known", "_room", "bound", "largest")
+
+    def __init__(self, bound: int = 1 << 20, largest: int = 1 << 16) -> None:
+        self.bound = self._room = bound
+        self.largest = largest
+        self._known: set[bytes] = set()
+
+    def __contains__(self, data: bytes) -> bool:
+        return len(data) <= self.largest and data in self._known
+
+    def add(self, data: bytes) -> None:
+        """Remember data, if it is worth it."""
+        size = len(data)
+        if WORTH_KNOWING < size <= self.largest:
+            self._room -= size
+            if self._room < 0:
+                self._known, self._room = set(), self.bound - size
+            self._known.add(data)
+
+
+WORTH_KNOWING: Final = 1024
+WITHOUT_BYTES: Final = KnownData()
 
 
 class Writer:
@@ -130,6 +178,12 @@ class Writer:
 
     def pack(self, value: Any) -> bytes:
         """The bytes of a part."""
+        kind = type(value)
+        if (kind is list or kind is dict) and len(value) <= FEW and holds_large(value):
+            return self.pack_children(value)
+        return self._pack(value)
+
+    def _pack(self, value: Any) -> bytes:
         entered = len(self.seen)
         try:
             data = packb(value, default=self.default, option=OPTIONS)
@@ -137,16 +191,31 @@ class Writer:
             if self.failure is not None:
                 raise
         else:
-            if not (BIN_8 in data or BIN_16 in data or BIN_32 in data):
+            if not (BIN_8 in data or BIN_16 in data or BIN_32 in data) or data in WITHOUT_BYTES:
                 return data
-            from stepgraph.checkpoint.serde.careful import holds_changeable_bytes
+            from stepgraph.checkpoint.serde.careful import kinds_of_bytes
 
-            if not holds_changeable_bytes(value):
+            found = kinds_of_bytes(value)
+            if not found:
+                WITHOUT_BYTES.add(data)
+                return data
+            if len(found) == 1 and bytes in found:
                 return data
         from stepgraph.checkpoint.serde.careful import rewrite
 
         self.forget(entered)
         return packb(rewrite(value), default=self.default, option=OPTIONS)
+
+    def pack_children(self, value: list[Any] | dict[str, Any]) -> bytes:
+        """The bytes of a short container, its parts packed one by one: what was found out of a large one is known."""
+        size = len(value)
+        if isinstance(value, list):
+            return _head(0x90, 0xDC, size) + b"".join(map(self._pack, value))
+        parts = [_head(0x80, 0xDE, size)]
+        for key, item in value.items():
+            parts.append(packb(key))
+            parts.append(self._pack(item))
+        return b"".join(parts)
 
     def default(self, obj: Any) -> Any:
         """What native packing calls for a value that is not plain."""
@@ -254,6 +323,9 @@ def fold_below(item: Any) -> Any:
 
 def fold_items(mapping: dict[Any, Any]) -> dict[Any, Any]:
     """The dict, or a copy in which lists of repeating objects are folded."""
+    kinds = set(map(type, mapping.values()))
+    if list not in kinds or (len(kinds) == 1 and max(map(len, mapping.values())) <= MANY):
+        return mapping
     folded: dict[Any, Any] | None = None
     for key, item in mapping.items():
         if type(item) is list and len(item) > MANY:
