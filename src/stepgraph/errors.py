@@ -409,6 +409,8 @@ class ThreadBusyError(RuntimeError):
         cause: Literal["run", "update_state", "lease"] = "run",
         message: str | None = None,
     ) -> None:
+        if other_run_id == "update_state":
+            other_run_id, cause = None, "update_state"
         self.thread_id = thread_id
         self.namespace = namespace
         self.run_id = run_id
@@ -418,7 +420,9 @@ class ThreadBusyError(RuntimeError):
         super().__init__(message if message is not None else self._describe())
 
     def _describe(self) -> str:
-        place = f"Thread {self.thread_id!r}" + (f", namespace {self.namespace!r}," if self.namespace else "")
+        place = f"Thread {self.thread_id!r}"
+        if self.cause != "lease":
+            place += f", namespace {self.namespace!r}{'' if self.namespace else ' (the root)'},"
         own = f"run {self.run_id}" if self.run_id else "this run"
         if self.last_step is not None:
             own += f" (its last saved step: {self.last_step})"

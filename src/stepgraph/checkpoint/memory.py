@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from stepgraph.checkpoint.expiry import touched
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError
 from stepgraph.checkpoint.growth.encoder import encode_writes_rows
 from stepgraph.checkpoint.growth.frames import Record
@@ -18,6 +19,7 @@ from stepgraph.checkpoint.growth.lanes import Lane, common_part
 from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
 from stepgraph.checkpoint.growth.retention import doomed_of, needs, plan_drop, plan_keep_newest
 from stepgraph.checkpoint.growth.rows import Key, Row
+from stepgraph.checkpoint.memory_holds import MemoryHolds
 from stepgraph.checkpoint.memory_rows import MemoryHistory, nested_view, run_program
 from stepgraph.checkpoint.step_saver import (
     Encoded,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from stepgraph.checkpoint.changes import StepChanges
+    from stepgraph.checkpoint.holds import TimeToLive
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
 __all__ = ("InMemorySaver", "MemorySaver")
@@ -52,7 +55,7 @@ _FIRST_PAGE = 8
 _PAGE = 64
 
 
-class InMemorySaver(StepSaver):
+class InMemorySaver(MemoryHolds, StepSaver):
     """Keeps checkpoints in memory, as bytes, by difference. For tests, notebooks and short-lived programs.
 
     It may be used from many threads, by many graphs, and as a context manager (which does nothing).
@@ -60,6 +63,9 @@ class InMemorySaver(StepSaver):
     Args:
         serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
         factory: Accepted for programs written for the model, and not used.
+        ttl: How long threads live after the last write to them, or the end of their last run: minutes, a `timedelta`, or
+            `{"default_ttl": ..., "sweep_interval_minutes": ...}`. An expired thread reads as if it had never been; its
+            place is given back by `sweep_ttl()` or a background sweeper (`start_ttl_sweeper()`). By default for ever.
 
     Example:
         >>> from stepgraph.checkpoint.base import empty_checkpoint
@@ -71,9 +77,14 @@ class InMemorySaver(StepSaver):
 
     inline: ClassVar[bool] = True
 
-    def __init__(self, *, serde: SerializerProtocol | None = None, factory: Any = None) -> None:
+    def __init__(
+        self, *, serde: SerializerProtocol | None = None, factory: Any = None, ttl: TimeToLive = None
+    ) -> None:
         super().__init__(serde=serde)
         self._histories: dict[Key, MemoryHistory] = {}
+        self._deadlines: dict[str, float] = {}
+        if ttl is not None:
+            self.set_ttl(ttl)
 
     # ---- looking in
 
@@ -147,7 +158,10 @@ class InMemorySaver(StepSaver):
         new_versions: ChannelVersions,
     ) -> dict[str, Any]:
         """Store a complete checkpoint; what did not change since its parent is not stored again."""
-        with self._history(key_of(config)).lock:
+        key = key_of(config)
+        if self.ttl is not None:
+            self.begin_hold(touched(self, key[0]))
+        with self._history(key).lock:
             return super().put(config, checkpoint, metadata, new_versions)
 
     def encode_step(
@@ -273,7 +287,7 @@ class InMemorySaver(StepSaver):
         key = key_of(config)
         checkpoint_id = config["configurable"].get("checkpoint_id") or None
         history = self._histories.get(key)
-        if history is None:
+        if history is None or (self.ttl is not None and self._has_expired(key[0])):
             return None
         with history.lock:
             found = run_program(history, load(key, checkpoint_id, self._codec))
@@ -319,10 +333,11 @@ class InMemorySaver(StepSaver):
     def _candidates(self, where: Mapping[str, Any], end: str | None) -> list_[tuple[str, Key]]:
         thread = str(where["thread_id"]) if "thread_id" in where else None
         namespace, only = where.get("checkpoint_ns"), where.get("checkpoint_id")
+        expired = self._expired_threads(self._histories)
         found = [
             (checkpoint_id, key)
             for key, history in list_(self._histories.items())
-            if thread in (None, key[0]) and namespace in (None, key[1])
+            if thread in (None, key[0]) and namespace in (None, key[1]) and key[0] not in expired
             for checkpoint_id in list_(history.rows)
             if only in (None, checkpoint_id) and (end is None or checkpoint_id < end)
         ]
@@ -355,6 +370,7 @@ class InMemorySaver(StepSaver):
         thread_id = str(thread_id)
         for key in [key for key in list_(self._histories) if key[0] == thread_id]:
             self._histories.pop(key, None)
+        self._deadlines.pop(thread_id, None)
         self._lanes.forget_thread(thread_id)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
@@ -364,6 +380,9 @@ class InMemorySaver(StepSaver):
             ValueError: The target has checkpoints.
         """
         source, target = str(source_thread_id), str(target_thread_id)
+        for thread_id in (source, target):
+            if self._has_expired(thread_id):
+                self.delete_thread(thread_id)
         histories = list_(self._histories.items())
         if any(key[0] == target and history.rows for key, history in histories):
             raise ValueError(
@@ -373,6 +392,7 @@ class InMemorySaver(StepSaver):
             if key[0] == source:
                 with history.lock:
                     self._histories[target, key[1]] = history.copy()
+        self._live_on(target)
 
     def prune(
         self,

@@ -393,7 +393,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             name: The graph's name, for events, pictures and as a node; `"LangGraph"` by default.
             transformers: Factories of stream transformers for `stream_events(version="v3")`.
             concurrency: What happens when two runs use one thread. `"detect"`: the one that finds the thread moved on by the
-                other stops with `ThreadBusyError`; `"reject"`: besides, a second run in this process does not start;
+                other stops with `ThreadBusyError`; `"reject"`: besides, a second run does not start, in this process or another;
                 `"allow"`: their steps mix.
             unknown_target: `"error"` (the default) or `"warn"`: what a goto to an unknown node does.
             strict_serde: Load only types that the graph's schemas name.

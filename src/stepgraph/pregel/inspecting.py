@@ -159,7 +159,7 @@ class Inspecting:
             scope.thread_id = config["configurable"]["thread_id"]
             scope.metadata = dict(get_checkpoint_metadata(merged, {}))
             scope.concurrency = self.concurrency
-            scope.run_id = "update_state"
+            scope.writer_id = "update_state"
             return scope
 
         return make

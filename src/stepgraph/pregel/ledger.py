@@ -93,7 +93,7 @@ class Ledger:
         self.next_version = next_version
         self.at_exit = scope.durability == "exit"
         self.holds = recorder.holds or self.at_exit
-        self.run_id = scope.run_id
+        self.run_id = scope.writer_id
         self.metadata: dict[str, Any] = {"parents": machine.level.parents, **scope.metadata}
         self.versions: dict[str, Version] = {}
         self.seen: dict[str, dict[str, Version]] = {}

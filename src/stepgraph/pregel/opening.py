@@ -171,8 +171,11 @@ def _with_saver(
     _refuse_own_thread(scope, saver)
     scope.saver = saver
     scope.concurrency = graph.concurrency
+    scope.writer_id = os.urandom(5).hex() if scope.run_id is None else str(scope.run_id)
     if scope.concurrency == "reject":
         register.enter(scope)
+    if scope.concurrency == "reject" or getattr(saver, "ttl", None) is not None:
+        scope.hold = register.hold_of(scope)
     scope.metadata = dict(get_checkpoint_metadata(scope.config, {}))
     durability = options.durability or configurable.get(CONFIG_KEY_DURABILITY) or "async"
     if durability not in _DURABILITIES:

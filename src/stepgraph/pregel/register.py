@@ -1,4 +1,5 @@
-"""Which threads are at work in this process, for graphs compiled with `concurrency="reject"`.
+"""Which threads are at work in this process, for graphs compiled with `concurrency="reject"`, and what other processes see
+of that: a hold, where the saver keeps holds.
 
 Rules of this file: an entry lives as long as its run's scope. A run that ends takes it out at once; a stream that is
 dropped without an end takes its scope, and so the entry, with it.
@@ -6,10 +7,13 @@ dropped without an end takes its scope, and so the entry, with it.
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from stepgraph.checkpoint.expiry import Expiring
+from stepgraph.checkpoint.holds import Hold
 from stepgraph.errors import ThreadBusyError
 
 if TYPE_CHECKING:
@@ -30,9 +34,19 @@ def enter(scope: Scope) -> None:
         other = _at_work.get(key)
         if other is not None:
             raise ThreadBusyError(
-                str(scope.thread_id), run_id=scope.run_id, other_run_id=other.run_id, cause="lease"
+                str(scope.thread_id), run_id=scope.writer_id, other_run_id=other.writer_id, cause="lease"
             )
         _at_work[key] = scope
+
+
+def hold_of(scope: Scope) -> Hold | None:
+    """The hold that a run is to have on its thread: a lease, if others are to be kept out; `None` where it needs none."""
+    saver = scope.saver
+    leased = scope.concurrency == "reject" and getattr(saver, "keeps_leases", False)
+    if not isinstance(saver, Expiring) or not (leased or saver.ttl is not None):
+        return None
+    token = os.urandom(8).hex() if leased else None
+    return Hold(str(scope.thread_id), scope.writer_id or "", token, saver.lease_seconds)
 
 
 def leave(scope: Scope) -> None:

@@ -68,6 +68,7 @@ class Scope:
         "control",
         "debug",
         "durability",
+        "hold",
         "kept_answers",
         "limit",
         "loop_host",
@@ -90,6 +91,7 @@ class Scope:
         "subgraphs",
         "thread_id",
         "waiting",
+        "writer_id",
     )
 
     def __init__(self, config: Mapping[str, Any], new_id: Callable[[], str]) -> None:
@@ -125,6 +127,8 @@ class Scope:
         self.max_concurrency: int | None = None
         self.slots: Any = None
         self.waiting: Any = None
+        self.writer_id: str | None = None
+        self.hold: Any = None
 
     def twin(self) -> Scope:
         """The same run, for a nested graph that differs in something."""

@@ -18,6 +18,7 @@ from stepgraph.checkpoint.postgres.driver import psycopg, psycopg_pool
 from stepgraph.checkpoint.postgres.programs import PostgresPrograms
 
 if TYPE_CHECKING:
+    from stepgraph.checkpoint.holds import TimeToLive
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
 __all__ = ("AsyncPostgresSaver", "Conn")
@@ -39,6 +40,9 @@ class AsyncPostgresSaver(BasePostgresSaver):
         conn: A connection (`autocommit=True` saves round trips), or a pool of `psycopg_pool`. Who opened it closes it.
         pipe: A pipeline of that connection. It is not needed: a superstep is one statement already.
         serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+        ttl: How long threads live after the last write to them, or the end of their last run: minutes, a `timedelta`, or
+            `{"default_ttl": ..., "sweep_interval_minutes": ...}`. An expired thread reads as if it had never been; its
+            place is given back by `sweep_ttl()` or a background sweeper (`start_ttl_sweeper()`). By default for ever.
 
     Example:
         ```python
@@ -53,6 +57,8 @@ class AsyncPostgresSaver(BasePostgresSaver):
         conn: Conn,
         pipe: psycopg.AsyncPipeline | None = None,
         serde: SerializerProtocol | None = None,
+        *,
+        ttl: TimeToLive = None,
     ) -> None:
         lender: AsyncLender
         if isinstance(conn, OwnAsyncConnections):
@@ -72,7 +78,7 @@ class AsyncPostgresSaver(BasePostgresSaver):
                 " there is PostgresSaver."
             )
         programs = PostgresPrograms()
-        super().__init__(AwaitedRunner(lender, programs), programs, serde=serde)
+        super().__init__(AwaitedRunner(lender, programs), programs, serde=serde, ttl=ttl)
         self.conn = conn
         self.pipe = pipe
         self.lock = lender.lock
@@ -81,7 +87,12 @@ class AsyncPostgresSaver(BasePostgresSaver):
     @classmethod
     @asynccontextmanager
     async def from_conn_string(
-        cls, conn_string: str, *, pipeline: bool = False, serde: SerializerProtocol | None = None
+        cls,
+        conn_string: str,
+        *,
+        pipeline: bool = False,
+        serde: SerializerProtocol | None = None,
+        ttl: TimeToLive = None,
     ) -> AsyncIterator[AsyncPostgresSaver]:
         """Connect for as long as the block lasts. Connections that break are replaced.
 
@@ -89,11 +100,14 @@ class AsyncPostgresSaver(BasePostgresSaver):
             conn_string: A URL (`postgresql://user@host/database`), or a list of settings (`host=... dbname=...`).
             pipeline: Taken for programs that pass it. A superstep is one statement with it or without.
             serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+            ttl: How long threads live, as for the class.
         """
         connections = OwnAsyncConnections(conn_string)
+        saver = cls(connections, serde=serde, ttl=ttl)  # type: ignore[arg-type]
         try:
-            yield cls(connections, serde=serde)  # type: ignore[arg-type]
+            yield saver
         finally:
+            await saver.astop_ttl_sweeper()
             await connections.close()
 
     async def setup(self) -> None:

@@ -17,6 +17,7 @@ from stepgraph.checkpoint.sql.saver import BaseSqlSaver, Runner
 from stepgraph.checkpoint.sql.storing import INSERT_WRITES, REPLACE, REPLACE_WRITES
 
 if TYPE_CHECKING:
+    from stepgraph.checkpoint.holds import TimeToLive
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
 __all__ = ("BasePostgresSaver",)
@@ -46,9 +47,14 @@ class BasePostgresSaver(BaseSqlSaver):
     supports_pipeline: bool
 
     def __init__(
-        self, runner: Runner, programs: PostgresPrograms, *, serde: SerializerProtocol | None = None
+        self,
+        runner: Runner,
+        programs: PostgresPrograms,
+        *,
+        serde: SerializerProtocol | None = None,
+        ttl: TimeToLive = None,
     ) -> None:
-        super().__init__(runner, programs, serde=serde)
+        super().__init__(runner, programs, serde=serde, ttl=ttl)
         self._runner.known = self._generations  # type: ignore[attr-defined]
 
     def _encode_metadata(self, lane: Lane, metadata: Mapping[str, Any]) -> StoredMetadata:

@@ -56,6 +56,7 @@ class PostgresPrograms(Programs):
     the lock of the thread for itself. All are advisory locks that end with the transaction.
     """
 
+    now: ClassVar[str] = "extract(epoch FROM clock_timestamp())::double precision"
     metadata_text: ClassVar[str] = "metadata::text"
 
     def among(self, column: str, values: Sequence[str]) -> list[tuple[str, Sequence[Any]]]:
@@ -126,7 +127,7 @@ class PostgresPrograms(Programs):
             if item.lane.broken or item.lane.contested:
                 return None
             if isinstance(item, EncodedStep):
-                if item.replaces:
+                if item.replaces or item.lane.broken or item.lane.contested:
                     return None
                 bucket = self.bucket(item.key[0])
                 outdated = known.get(bucket, item.generation) != item.generation
@@ -134,6 +135,8 @@ class PostgresPrograms(Programs):
                 counters.append(bucket)
                 params += _step_params(item, bucket, outdated)
             elif isinstance(item, EncodedWrites):
+                if item.lane.broken or item.lane.contested:
+                    return None
                 for task_id, place, path, data, run_id in item.rows:
                     form += "w"
                     counters.append(-1)

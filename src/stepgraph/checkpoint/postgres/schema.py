@@ -140,6 +140,16 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         _LOCK_KEYS,
         _LOCK_THREADS,
     ),
+    (
+        """CREATE TABLE stepgraph_threads (
+            thread_id text COLLATE "C" PRIMARY KEY,
+            run_id text COLLATE "C",
+            token text COLLATE "C",
+            held_until double precision,
+            expires_at double precision
+        )""",
+        "CREATE INDEX stepgraph_threads_by_expiry ON stepgraph_threads (expires_at) WHERE expires_at IS NOT NULL",
+    ),
 )
 """Migration number i (from 1) is entry i - 1: its statements."""
 

@@ -20,6 +20,7 @@ from stepgraph.checkpoint.postgres.programs import PostgresPrograms
 from stepgraph.checkpoint.sql.runners import ThreadRunner
 
 if TYPE_CHECKING:
+    from stepgraph.checkpoint.holds import TimeToLive
     from stepgraph.checkpoint.serde.base import SerializerProtocol
     from stepgraph.checkpoint.step_saver import Encoded
 
@@ -53,6 +54,9 @@ class PostgresSaver(BasePostgresSaver):
         conn: A connection (`autocommit=True` saves round trips), or a pool of `psycopg_pool`. Who opened it closes it.
         pipe: A pipeline of that connection. It is not needed: a superstep is one statement already.
         serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+        ttl: How long threads live after the last write to them, or the end of their last run: minutes, a `timedelta`, or
+            `{"default_ttl": ..., "sweep_interval_minutes": ...}`. An expired thread reads as if it had never been; its
+            place is given back by `sweep_ttl()` or a background sweeper (`start_ttl_sweeper()`). By default for ever.
 
     Example:
         ```python
@@ -63,7 +67,12 @@ class PostgresSaver(BasePostgresSaver):
     """
 
     def __init__(
-        self, conn: Conn, pipe: psycopg.Pipeline | None = None, serde: SerializerProtocol | None = None
+        self,
+        conn: Conn,
+        pipe: psycopg.Pipeline | None = None,
+        serde: SerializerProtocol | None = None,
+        *,
+        ttl: TimeToLive = None,
     ) -> None:
         lender: Lender
         if isinstance(conn, OwnConnections):
@@ -83,7 +92,7 @@ class PostgresSaver(BasePostgresSaver):
             )
         programs = PostgresPrograms()
         self._connections = Connections(lender, programs)
-        super().__init__(_Runner(self._connections, programs), programs, serde=serde)
+        super().__init__(_Runner(self._connections, programs), programs, serde=serde, ttl=ttl)
         self.conn = conn
         self.pipe = pipe
         self.lock = lender.lock
@@ -92,17 +101,22 @@ class PostgresSaver(BasePostgresSaver):
 
     @classmethod
     @contextmanager
-    def from_conn_string(cls, conn_string: str, *, pipeline: bool = False) -> Iterator[PostgresSaver]:
+    def from_conn_string(
+        cls, conn_string: str, *, pipeline: bool = False, ttl: TimeToLive = None
+    ) -> Iterator[PostgresSaver]:
         """Connect for as long as the block lasts. Connections that break are replaced.
 
         Args:
             conn_string: A URL (`postgresql://user@host/database`), or a list of settings (`host=... dbname=...`).
             pipeline: Taken for programs that pass it. A superstep is one statement with it or without.
+            ttl: How long threads live, as for the class.
         """
         connections = OwnConnections(conn_string)
+        saver = cls(connections, ttl=ttl)  # type: ignore[arg-type]
         try:
-            yield cls(connections)  # type: ignore[arg-type]
+            yield saver
         finally:
+            saver.stop_ttl_sweeper()
             connections.close()
 
     def setup(self) -> None:

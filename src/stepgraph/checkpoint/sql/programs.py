@@ -13,6 +13,7 @@ from stepgraph.checkpoint.growth.codec import Codec
 from stepgraph.checkpoint.growth.frames import Record
 from stepgraph.checkpoint.growth.retention import Plan, doomed_of, plan_drop, plan_keep_newest
 from stepgraph.checkpoint.growth.rows import Key
+from stepgraph.checkpoint.sql.holds import Holds
 from stepgraph.checkpoint.sql.reading import COLUMNS, HERE, WRITES_COLUMNS
 from stepgraph.checkpoint.sql.statements import Statement, StatementProgram
 from stepgraph.checkpoint.sql.storing import Storing
@@ -26,7 +27,7 @@ _TABLES: Final = {
 """The tables that hold a thread, with their columns from the checkpoint on."""
 
 
-class Programs(Storing):
+class Programs(Holds, Storing):
     """All programs. A kind of database overrides what it says in its own way."""
 
     def lock_threads(self, threads: Iterable[str]) -> StatementProgram[None]:
@@ -84,15 +85,26 @@ class Programs(Storing):
         yield from self.lock_threads([thread_id])
         for table in _TABLES:
             yield Statement(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))
+        yield from self.forget_expiry(thread_id)
         yield from self.note_deletion([thread_id])
 
-    def copy_thread(self, source: str, target: str) -> StatementProgram[None]:
+    def copy_thread(self, source: str, target: str, ttl: float | None = None) -> StatementProgram[None]:
         """Copy all of a thread.
+
+        Args:
+            source: The thread.
+            target: The other one.
+            ttl: Seconds that the copy lives.
 
         Raises:
             ValueError: The target has checkpoints.
         """
         yield from self.lock_threads([source, target])
+        if ttl is not None:
+            for thread_id in (source, target):
+                if (yield from self.is_expired(thread_id)):
+                    yield from self.delete_thread(thread_id)
+            yield from self.live_on(target, ttl)
         if (yield Statement("SELECT 1 FROM stepgraph_checkpoints WHERE thread_id = ? LIMIT 1", (target,))):
             raise ValueError(
                 f"Thread {target!r} has checkpoints. Copy to a new thread id, or delete it first."

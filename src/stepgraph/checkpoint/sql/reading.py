@@ -33,6 +33,8 @@ WRITES_COLUMNS: Final = "task_id, place, task_path, writes, run_id"
 class Reading:
     """The programs that only read."""
 
+    now: ClassVar[str]
+    """What to select to get the time: seconds since 1970, as a float."""
     metadata_text: ClassVar[str] = "metadata"
     """What to select to get a checkpoint's metadata as JSON text."""
 
@@ -62,6 +64,16 @@ class Reading:
         """How many deletions there were where a thread is."""
         raise NotImplementedError
         yield
+
+    @property
+    def expired(self) -> str:
+        """The condition on a row of `stepgraph_threads` for a thread that has expired, and that no run holds."""
+        return f"(expires_at <= {self.now} AND (held_until IS NULL OR held_until <= {self.now}))"
+
+    def is_expired(self, thread_id: str) -> StatementProgram[bool]:
+        """Whether a thread has expired."""
+        sql = f"SELECT 1 FROM stepgraph_threads WHERE thread_id = ? AND {self.expired}"
+        return bool((yield Statement(sql, (thread_id,))))
 
     def read_rows(self, program: Program[R]) -> StatementProgram[R]:
         """Run a reader of rows: its requests become statements."""
@@ -120,6 +132,8 @@ class Reading:
         end: str | None,
         after: Sequence[str] | None,
         limit: int,
+        *,
+        unexpired: bool = False,
     ) -> StatementProgram[list[Any]]:
         """A page of what a listing may show, newest first.
 
@@ -129,6 +143,7 @@ class Reading:
             end: Only checkpoints older than this one.
             after: Checkpoint, thread and namespace of the last one of the page before.
             limit: How many at most.
+            unexpired: Whether to leave out threads that have expired.
 
         Returns:
             Checkpoint id, thread, namespace, metadata, more metadata.
@@ -138,6 +153,8 @@ class Reading:
             if where.get(column) is not None:
                 sql += f" AND {column} = ?"
                 params.append(str(where[column]))
+        if unexpired:
+            sql += f" AND thread_id NOT IN (SELECT thread_id FROM stepgraph_threads WHERE {self.expired})"
         if end is not None:
             sql += " AND checkpoint_id < ?"
             params.append(end)

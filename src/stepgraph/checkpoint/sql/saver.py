@@ -9,17 +9,18 @@ from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequenc
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from stepgraph.checkpoint.expiry import touched
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError
 from stepgraph.checkpoint.growth.frames import Frame
 from stepgraph.checkpoint.growth.lanes import Lane
 from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
 from stepgraph.checkpoint.growth.rows import Key
+from stepgraph.checkpoint.sql.holding import HoldingSaver
 from stepgraph.checkpoint.sql.metadata import StoredMetadata, pack_metadata, unpack_metadata
 from stepgraph.checkpoint.sql.programs import Programs
 from stepgraph.checkpoint.sql.statements import StatementProgram
 from stepgraph.checkpoint.step_saver import (
     Encoded,
-    StepSaver,
     config_of,
     cutoff_of,
     key_of,
@@ -33,6 +34,8 @@ from stepgraph.checkpoint.step_saver import (
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
+    from stepgraph.checkpoint.changes import StepChanges
+    from stepgraph.checkpoint.holds import TimeToLive
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
 __all__ = ("BaseSqlSaver", "Runner")
@@ -78,26 +81,63 @@ class Runner(Protocol):
         """Async twin of `write`."""
 
 
-class BaseSqlSaver(StepSaver):
+class BaseSqlSaver(HoldingSaver):
     """Common to all savers in databases.
 
     Args:
         runner: Runs programs.
         programs: The programs for this kind of database.
         serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+        ttl: How long threads live.
     """
 
     _runner: Runner
 
     def __init__(
-        self, runner: Runner, programs: Programs, *, serde: SerializerProtocol | None = None
+        self,
+        runner: Runner,
+        programs: Programs,
+        *,
+        serde: SerializerProtocol | None = None,
+        ttl: TimeToLive = None,
     ) -> None:
         super().__init__(serde=serde)
         self._runner = runner
         self._programs = programs
         self._generations: dict[int, int] = {}
+        if ttl is not None:
+            self.set_ttl(ttl)
 
     # ---- writing
+
+    def put_step(
+        self,
+        config: Mapping[str, Any],
+        changes: StepChanges,
+        metadata: Mapping[str, Any],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Encode one superstep's changes and store them. Arguments as in `encode_step` and `store`.
+
+        It is defined here, beside `get_tuple`, because the engine hands steps only to a class that defines both.
+        """
+        if self.ttl is not None:
+            self.begin_hold(touched(self, key_of(config)[0]))
+        super().put_step(config, changes, metadata, durable=durable)
+
+    async def aput_step(
+        self,
+        config: Mapping[str, Any],
+        changes: StepChanges,
+        metadata: Mapping[str, Any],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Async twin of `put_step`."""
+        if self.ttl is not None:
+            await self.abegin_hold(touched(self, key_of(config)[0]))
+        await super().aput_step(config, changes, metadata, durable=durable)
 
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
         """Store a batch in one transaction, in order: all of it or nothing.
@@ -136,7 +176,7 @@ class BaseSqlSaver(StepSaver):
         return pack_metadata(lane, metadata, self._codec)
 
     def _make_room(self, key: Key, checkpoint_id: str) -> bool:
-        if self._runner.write(self._programs.make_room(key, checkpoint_id, self._codec)):
+        if self._runner.write(self._room_for(key, checkpoint_id)):
             self._lanes.forget(key)
             return True
         return False
@@ -181,7 +221,8 @@ class BaseSqlSaver(StepSaver):
 
     def _load(self, key: Key, config: Mapping[str, Any]) -> StatementProgram[tuple[Loaded | None, int]]:
         checkpoint_id = config["configurable"].get("checkpoint_id") or None
-        return self._programs.read_with_generation(load(key, checkpoint_id, self._codec), key[0])
+        program = self._programs.read_with_generation(load(key, checkpoint_id, self._codec), key[0])
+        return program if self.ttl is None else self._unless_expired(program, key[0])
 
     def _take_in(self, key: Key, found: tuple[Loaded | None, int]) -> CheckpointTuple | None:
         """Remember what a writer that goes on from here needs."""
@@ -257,7 +298,10 @@ class BaseSqlSaver(StepSaver):
         after: tuple[str, str, str] | None = None
         size, left = _FIRST_PAGE, limit
         while left is None or left > 0:
-            found = yield [], self._programs.candidates(where, filter, end, after, size)
+            found = yield (
+                [],
+                self._programs.candidates(where, filter, end, after, size, unexpired=self.ttl is not None),
+            )
             page = []
             for checkpoint_id, thread_id, namespace, text, more in found:
                 metadata = unpack_metadata(StoredMetadata(text, more), self._codec)
@@ -308,11 +352,13 @@ class BaseSqlSaver(StepSaver):
         Raises:
             ValueError: The target has checkpoints.
         """
-        self._runner.write(self._programs.copy_thread(str(source_thread_id), str(target_thread_id)))
+        self._runner.write(self._programs.copy_thread(str(source_thread_id), str(target_thread_id), self.ttl))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Async twin of `copy_thread`."""
-        await self._runner.awrite(self._programs.copy_thread(str(source_thread_id), str(target_thread_id)))
+        await self._runner.awrite(
+            self._programs.copy_thread(str(source_thread_id), str(target_thread_id), self.ttl)
+        )
 
     def prune(
         self,
@@ -384,7 +430,7 @@ class BaseSqlSaver(StepSaver):
         """Async twin of `put`."""
         key, checkpoint_id = key_of(config), checkpoint["id"]
         parent = config["configurable"].get("checkpoint_id") or None
-        replaces = await self._runner.awrite(self._programs.make_room(key, checkpoint_id, self._codec))
+        replaces = await self._runner.awrite(self._room_for(key, checkpoint_id))
         if replaces:
             self._lanes.forget(key)
         lane = self._lane(key)
@@ -397,12 +443,6 @@ class BaseSqlSaver(StepSaver):
         encoded.replaces = replaces
         await self.astore((encoded,), durable=True)
         return config_of(key, checkpoint_id)
-
-    async def aput_writes(
-        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Async twin of `put_writes`."""
-        await self.astore((self.encode_writes(config, writes, task_id, task_path),), durable=True)
 
 
 list_ = list

@@ -24,6 +24,7 @@ from stepgraph.checkpoint.sqlite.schema import migrate
 if TYPE_CHECKING:
     import aiosqlite
 
+    from stepgraph.checkpoint.holds import TimeToLive
     from stepgraph.checkpoint.serde.base import SerializerProtocol
     from stepgraph.checkpoint.step_saver import Encoded
 
@@ -139,6 +140,9 @@ class AsyncSqliteSaver(BaseSqlSaver):
     Args:
         conn: A connection of `aiosqlite`. Who opened it closes it. `from_conn_string` needs none, and is quicker.
         serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+        ttl: How long threads live after the last write to them, or the end of their last run: minutes, a `timedelta`, or
+            `{"default_ttl": ..., "sweep_interval_minutes": ...}`. An expired thread reads as if it had never been; its
+            place is given back by `sweep_ttl()` or a background sweeper (`start_ttl_sweeper()`). By default for ever.
 
     Example:
         >>> import asyncio
@@ -149,24 +153,31 @@ class AsyncSqliteSaver(BaseSqlSaver):
         True
     """
 
-    def __init__(self, conn: aiosqlite.Connection, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self, conn: aiosqlite.Connection, *, serde: SerializerProtocol | None = None, ttl: TimeToLive = None
+    ) -> None:
         runner = conn if isinstance(conn, ThreadRunner) else AwaitedRunner(conn)
-        super().__init__(runner, runner.programs, serde=serde)
+        super().__init__(runner, runner.programs, serde=serde, ttl=ttl)
         self.conn = runner.connections.connection if isinstance(runner, ThreadRunner) else conn
         self.lock = runner.lock if isinstance(runner, AwaitedRunner) else Lock()
 
     @classmethod
     @asynccontextmanager
-    async def from_conn_string(cls, conn_string: str) -> AsyncIterator[AsyncSqliteSaver]:
+    async def from_conn_string(
+        cls, conn_string: str, *, ttl: TimeToLive = None
+    ) -> AsyncIterator[AsyncSqliteSaver]:
         """Open a database for as long as the block lasts.
 
         Args:
             conn_string: A path, `":memory:"`, or a URI that begins with `file:`.
+            ttl: How long threads live, as for the class.
         """
         connections = Connections(connect(conn_string), owned=True)
+        saver = cls(ThreadRunner(connections, SqlitePrograms()), ttl=ttl)  # type: ignore[arg-type]
         try:
-            yield cls(ThreadRunner(connections, SqlitePrograms()))  # type: ignore[arg-type]
+            yield saver
         finally:
+            await saver.astop_ttl_sweeper()
             connections.close()
 
     async def setup(self) -> None:

@@ -6,7 +6,7 @@ Rules: texts and parameters only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from stepgraph.checkpoint.sql.metadata import is_searchable
 from stepgraph.checkpoint.sql.programs import Programs
@@ -20,6 +20,8 @@ _CHUNK: Final = 500
 
 class SqlitePrograms(Programs):
     """The programs for a database that has one writer at a time: nothing needs a lock of its own."""
+
+    now: ClassVar[str] = "((julianday('now') - 2440587.5) * 86400.0)"
 
     def among(self, column: str, values: Sequence[str]) -> list[tuple[str, Sequence[Any]]]:
         """Conditions that together let through the rows whose column has one of these values, with their parameters."""

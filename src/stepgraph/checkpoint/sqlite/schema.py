@@ -44,6 +44,16 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         """CREATE UNIQUE INDEX stepgraph_writes_by_task
             ON stepgraph_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, place)""",
     ),
+    (
+        """CREATE TABLE stepgraph_threads (
+            thread_id TEXT NOT NULL PRIMARY KEY,
+            run_id TEXT,
+            token TEXT,
+            held_until REAL,
+            expires_at REAL
+        )""",
+        """CREATE INDEX stepgraph_threads_by_expiry ON stepgraph_threads (expires_at) WHERE expires_at IS NOT NULL""",
+    ),
 )
 """Migration number i (from 1) is entry i - 1: its statements."""
 

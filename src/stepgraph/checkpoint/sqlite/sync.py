@@ -13,6 +13,7 @@ from stepgraph.checkpoint.sqlite.connections import Connections, connect
 from stepgraph.checkpoint.sqlite.programs import SqlitePrograms
 
 if TYPE_CHECKING:
+    from stepgraph.checkpoint.holds import TimeToLive
     from stepgraph.checkpoint.serde.base import SerializerProtocol
 
 __all__ = ("SqliteSaver",)
@@ -28,6 +29,9 @@ class SqliteSaver(BaseSqlSaver):
     Args:
         conn: A connection, opened with `check_same_thread=False`. Who opened it closes it.
         serde: Turns values into bytes and back; by default `JsonPlusSerializer()`.
+        ttl: How long threads live after the last write to them, or the end of their last run: minutes, a `timedelta`, or
+            `{"default_ttl": ..., "sweep_interval_minutes": ...}`. An expired thread reads as if it had never been; its
+            place is given back by `sweep_ttl()` or a background sweeper (`start_ttl_sweeper()`). By default for ever.
 
     Example:
         >>> with SqliteSaver.from_conn_string(":memory:") as saver:
@@ -35,27 +39,32 @@ class SqliteSaver(BaseSqlSaver):
         True
     """
 
-    def __init__(self, conn: sqlite3.Connection, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self, conn: sqlite3.Connection, *, serde: SerializerProtocol | None = None, ttl: TimeToLive = None
+    ) -> None:
         self._connections = Connections(conn)
         programs = SqlitePrograms()
-        super().__init__(ThreadRunner(self._connections, programs), programs, serde=serde)
+        super().__init__(ThreadRunner(self._connections, programs), programs, serde=serde, ttl=ttl)
         self.conn = conn
         self.lock = self._connections.lock
 
     @classmethod
     @contextmanager
-    def from_conn_string(cls, conn_string: str) -> Iterator[SqliteSaver]:
+    def from_conn_string(cls, conn_string: str, *, ttl: TimeToLive = None) -> Iterator[SqliteSaver]:
         """Open a database for as long as the block lasts.
 
         Args:
             conn_string: A path, `":memory:"`, or a URI that begins with `file:`.
+            ttl: How long threads live, as for the class.
         """
         connection = connect(conn_string)
         saver = cls(connection)
+        saver.set_ttl(ttl)
         saver._connections.owned = True
         try:
             yield saver
         finally:
+            saver.stop_ttl_sweeper()
             saver._connections.close()
 
     def setup(self) -> None:

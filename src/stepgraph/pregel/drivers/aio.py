@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.errors import NodeCancelledError
 from stepgraph.pregel import bridges
 from stepgraph.pregel.call import aexecute
+from stepgraph.pregel.drivers import heart
 from stepgraph.pregel.drivers.pool import POOL
 from stepgraph.pregel.drivers.stopping import request_stop
 from stepgraph.pregel.drivers.sync import is_given_up, run_task, run_tasks, settle_error
@@ -384,6 +385,8 @@ async def agive_up(machine: Machine, error: BaseException) -> None:
                 error.add_note(f"Besides, what the run had finished could not be stored: {failure!r}")
     if machine.parent is None:
         leave_thread(machine.scope)
+        if machine.scope.hold is not None:
+            await heart.aend(machine.scope)
 
 
 async def aconclude(machine: Machine) -> Any:
@@ -398,6 +401,8 @@ async def aconclude(machine: Machine) -> Any:
             await machine.recorder.asettle()
         finally:
             leave_thread(machine.scope)
+            if machine.scope.hold is not None:
+                await heart.aend(machine.scope)
     if machine.scope.observer is not None:
         return await aobserved_outcome(machine)
     return outcome(machine)

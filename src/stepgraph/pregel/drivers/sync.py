@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.errors import GraphDrained, GraphInterrupt, NodeCancelledError, ParentCommand
 from stepgraph.pregel import bridges
 from stepgraph.pregel.call import aexecute, execute, unwrapped
+from stepgraph.pregel.drivers import heart
 from stepgraph.pregel.drivers.pool import SharedStep, helpers_for
 from stepgraph.pregel.ending import close, close_failed, outcome, stands_at_breakpoint
 from stepgraph.pregel.observed import execute_observed, observed_outcome
@@ -202,6 +203,8 @@ def release(machine: Machine) -> None:
             machine.parent.run_slot.regain()
         return
     leave_thread(scope)
+    if scope.hold is not None:
+        heart.end(scope)
     if scope.loop_host is not None:
         scope.loop_host.close()
         scope.loop_host = None

@@ -58,6 +58,8 @@ def begin_without_saver(machine: Machine, input: Any) -> Sequence[Task]:
 
 def begin_root(machine: Machine, input: Any, checkpoint_id: str | None) -> Program[Sequence[Task]]:
     """The first tasks of a root run."""
+    if machine.scope.hold is not None:
+        yield request("__hold__", machine.scope)
     loaded = yield request("get_tuple", address(machine, checkpoint_id))
     newest = loaded
     if checkpoint_id is not None:

@@ -1,7 +1,8 @@
 """Running a program: a generator that yields requests to a saver and receives what the saver answers.
 
-A request is `(method, arguments, options)` with the method's synchronous name. `list` answers a list. Two requests are
-not the saver's: `__store__` stores what a ledger collected, `__branches__` follows a task's conditional edges.
+A request is `(method, arguments, options)` with the method's synchronous name. `list` answers a list. Three requests are
+not the saver's: `__store__` stores what a ledger collected, `__branches__` follows a task's conditional edges, `__hold__`
+begins a run's hold on its thread.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 from stepgraph.pregel.branches import follow_branches
 from stepgraph.pregel.call import afollow_branches
+from stepgraph.pregel.drivers import heart
 from stepgraph.pregel.drivers.recorder import PlainRecorder, speaks_async, speaks_sync, takes_steps
 from stepgraph.pregel.task import CURRENT
 
@@ -37,6 +39,8 @@ def run_program(program: Program[T], saver: Any, host: Any = None) -> T:
         try:
             if method == "__branches__":
                 _follow(arguments[0], host)
+            elif method == "__hold__":
+                heart.begin(arguments[0])
             elif method == "__store__":
                 for inner, given in storing(saver, *arguments):
                     _on_host(saver, inner, given, {}, host) if not speaks_sync(saver) else getattr(
@@ -85,6 +89,8 @@ async def arun_program(program: Program[T], saver: Any) -> T:
         try:
             if method == "__branches__":
                 await arun_branches(arguments[0])
+            elif method == "__hold__":
+                await heart.abegin(arguments[0])
             elif method == "__store__":
                 for inner, given in storing(saver, *arguments):
                     await _async_call(saver, inner, given, direct, own_async)
