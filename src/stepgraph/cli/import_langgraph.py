@@ -126,10 +126,21 @@ def _target(args: Namespace, cipher: AesCipher | None) -> Iterator[Any]:
             yield saver._with_serde(EncryptedSerializer(cipher))
 
 
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words.
+
+    Example:
+        >>> counted(1, "thread"), counted(2, "thread")
+        ('1 thread', '2 threads')
+    """
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def _tell(report: ThreadReport) -> None:
     from stepgraph.cli.screen import Styled, notes, output
 
-    words = f"  {report.stored} checkpoints" + (f", {report.present} were there" if report.present else "")
+    words = f"  {counted(report.stored, 'checkpoint')}"
+    words += f", {report.present} were there" if report.present else ""
     if report.stored or not report.problems:
         output().say(Styled(report.thread_id, "name"), words)
     for problem in report.problems:
@@ -171,6 +182,6 @@ def _sum_up(args: Namespace, reports: list[ThreadReport]) -> None:
         )
         return
     verdict = "would be imported" if args.dry_run else "imported"
-    words = f"  {stored} checkpoints of {len(reports)} threads"
-    more = f"; {len(problems)} things were not taken over" if problems else ""
+    words = f"  {counted(stored, 'checkpoint')} of {counted(len(reports), 'thread')}"
+    more = f"; {counted(len(problems), 'thing')} could not be taken over" if problems else ""
     output().say(Styled(verdict, "bad" if problems else "good"), words, more)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import postgres_server
-from checkpoint.imports.shapes import SHAPES, Library
-from checkpoint.imports.write import config_of, go_on, look
+from checkpoint.imports.checks import check_goes_on
+from checkpoint.imports.shapes import SHAPES
 from stepgraph.checkpoint.imports.source import Source
 from stepgraph.checkpoint.imports.sqlite import SqliteSource
 from stepgraph.checkpoint.imports.transfer import import_threads
@@ -26,19 +26,6 @@ from stepgraph.checkpoint.sqlite import SqliteSaver
 
 GOLDEN = Path(__file__).parent / "golden"
 DATABASES = sorted(path.stem for path in GOLDEN.glob("*.sql"))
-DIFFERENT: dict[str, dict[str, Any]] = {
-    "asking task": {
-        "answers": [[1, "TASK 1?", "TASK 2?"]],
-        "did": ["ask 1", "ask 2"],
-        "next": [],
-    },
-    "stores nothing inside": {
-        "answers": [{"__interrupt__": ["question 'child?'"], "log": ["in", "a"]}],
-        "did": [],
-        "next": ["child"],
-    },
-}
-"""All questions of a step wait at once here, where it is known who asked them; and a graph that stores nothing asks again."""
 
 
 @pytest.fixture(scope="module", params=DATABASES)
@@ -78,38 +65,13 @@ def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
             yield saver
 
 
-def expected_of(database: str, shape: str) -> dict[str, Any]:
-    """What LangGraph made of it, or what we make of it where that is known to differ."""
-    expected: dict[str, Any] = json.loads((GOLDEN / f"{database}.json").read_text())[shape]
-    if shape == "asking task" and "0.6.11" in database:
-        return expected
-    return {**expected, **DIFFERENT.get(shape, {})}
-
-
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_imported_thread_goes_on_as_it_would_have(
     database: str, source: Source, saver: Any, shape: str, asynchronous: bool
 ) -> None:
-    (report,) = import_threads(source, saver, [shape])
-    assert not report.problems
-    assert report.stored > 0
-    expected = expected_of(database, shape)
-    lib = Library("stepgraph")
-    lib.asynchronous = asynchronous
-    graph = SHAPES[shape].build(lib, saver)
-
-    seen = look(graph, config_of(shape))
-    assert seen["values"] == expected["stored"]["values"]
-    assert seen["history"] == expected["stored"]["history"]
-    assert {tuple(pair) for pair in expected["stored"]["questions"]} <= {
-        tuple(pair) for pair in seen["questions"]
-    }
-    if (database, shape) != ("langgraph-0.6.11-sqlite", "two questions"):  # it shows nothing to be due there
-        assert seen["next"] == expected["stored"]["next"]
-
-    went = go_on(lib, graph, SHAPES[shape], config_of(shape))
-    assert {key: expected[key] for key in went} == went
+    expected = json.loads((GOLDEN / f"{database}.json").read_text())[shape]
+    check_goes_on(source, saver, shape, expected, paths="0.6.11" not in database, asynchronous=asynchronous)
 
 
 def test_what_is_imported_twice_is_stored_once(source: Source, saver: Any) -> None:
