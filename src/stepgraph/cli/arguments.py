@@ -38,8 +38,8 @@ def add_database(parser: ArgumentParser) -> None:
     """`--db`: where threads are stored."""
     parser.add_argument(
         "--db",
-        metavar="FILE",
-        help=f"SQLite file with the threads; by default the graph's own saver, else ${DATABASE_VARIABLE}, else {DATABASE}",
+        metavar="PLACE",
+        help=f"SQLite file or postgresql:// URL with the threads; by default the graph's own saver, else ${DATABASE_VARIABLE}, else {DATABASE}",
     )
 
 

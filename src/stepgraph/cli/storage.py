@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stepgraph.cli.arguments import DATABASE, DATABASE_VARIABLE
-from stepgraph.cli.exits import CommandError, Misuse
+from stepgraph.cli.exits import CommandError
 from stepgraph.cli.loading import Target, load
 
 _URLS = ("postgres://", "postgresql://")
@@ -67,18 +67,14 @@ def saver_at(name: str, *, create: bool) -> Iterator[Any]:
     Raises:
         CommandError: There is no such file, or it is no database.
     """
-    with _postgres(name) if name.startswith(_URLS) else _sqlite(name, create) as saver:
+    with _postgres(name, create) if name.startswith(_URLS) else _sqlite(name, create) as saver:
         yield saver
 
 
 def holds_threads(name: str) -> bool:
     """Whether a saver has stored threads in a file or at a URL; looking changes nothing."""
     if name.startswith(_URLS):
-        from stepgraph.checkpoint.postgres.driver import psycopg
-
-        with psycopg.connect(name) as connection:
-            found = connection.execute("SELECT to_regclass('stepgraph_checkpoints')").fetchone()
-        return found is not None and found[0] is not None
+        return _has_tables(name)
     try:
         _look_for_threads(name)
     except CommandError:
@@ -96,8 +92,10 @@ def without_password(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator:
         return url
-    user, at, place = rest.rpartition("@")
-    return f"{scheme}://{user.partition(':')[0]}{at}{place}"
+    address, mark, settings = rest.partition("?")
+    user, at, place = address.rpartition("@")
+    kept = "&".join([part for part in settings.split("&") if not part.lower().startswith("password=")])
+    return f"{scheme}://{user.partition(':')[0]}{at}{place}{mark if kept else ''}{kept}"
 
 
 @contextmanager
@@ -151,13 +149,32 @@ def _look_for_threads(name: str) -> None:
 
 
 @contextmanager
-def _postgres(url: str) -> Iterator[Any]:
-    from importlib.util import find_spec
-
-    if find_spec("stepgraph.checkpoint.postgres") is None:
-        raise Misuse("--db: this version stores threads in SQLite files only; give --db FILE.")
-    from importlib import import_module
-
-    with import_module("stepgraph.checkpoint.postgres").PostgresSaver.from_conn_string(url) as saver:
-        saver.setup()
+def _postgres(url: str, create: bool) -> Iterator[Any]:
+    shown = without_password(url)
+    try:
+        from stepgraph.checkpoint.postgres import PostgresSaver
+    except ImportError as error:
+        raise CommandError(f"--db {shown}: {error}") from error
+    with PostgresSaver.from_conn_string(url) as saver:
+        try:
+            if not create and not _has_tables(url):
+                raise CommandError(f"{shown} holds no threads.", "Name another database with --db URL.")
+            saver.setup()
+        except _database_errors() as error:
+            raise CommandError(f"{shown} cannot be used: {str(error).strip()}") from error
         yield saver
+
+
+def _has_tables(url: str) -> bool:
+    """Whether our tables are there, so that looking makes none."""
+    from stepgraph.checkpoint.postgres.driver import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute("SELECT to_regclass('stepgraph_checkpoints')").fetchone()
+    return found is not None and found[0] is not None
+
+
+def _database_errors() -> tuple[type[Exception], ...]:
+    from stepgraph.checkpoint.postgres.driver import psycopg
+
+    return psycopg.Error, ConnectionError
