@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from postgres_server import PostgresServer
 from stepgraph.store.base import GetOp, PutOp
 from store.backends import Clock, Driven, Loop, postgres_schema
 
@@ -307,6 +308,25 @@ def test_a_write_that_the_server_undid_for_another_is_made_again(url, conn, way,
         with pytest.raises(psycopg.errors.lookup(code), match="not now"):
             store.put(NS, "never", {})
         assert store.get(NS, "never") is None
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_server_that_is_killed_and_started_again_has_what_was_written(way):
+    server = PostgresServer(fsync=True)
+    try:
+        with opened(way, "url", server.create_database()) as store:
+            store.put(NS, "k", {"v": 1})
+            server.kill()
+            with pytest.raises(
+                ConnectionError, match="No working connection to PostgreSQL, so writing items failed"
+            ):
+                store.put(NS, "k", {"v": 2})
+            server.start()
+            assert store.get(NS, "k").value == {"v": 1}
+            store.put(NS, "k", {"v": 3})
+            assert store.get(NS, "k").value == {"v": 3}
+    finally:
+        server.close()
 
 
 # ---- tables

@@ -9,6 +9,7 @@ Rooms:
 | `store.memory` | `InMemoryStore` |
 | `store.sql` | the same operations as SQL statements with parameters, for any SQL dialect |
 | `store.sqlite` | `SqliteStore` and `AsyncSqliteStore` |
+| `store.postgres` | `PostgresStore` and `AsyncPostgresStore`: filters and texts as PostgreSQL needs them |
 
 Data walks one way: operations -> `BatchPlan` (checked, grouped) -> a program that yields requests (embed, read, write)
 -> a thin sync or async runner that carries the requests out.
