@@ -15,13 +15,14 @@ from langchain_core.callbacks import BaseCallbackHandler, get_usage_metadata_cal
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import InjectedToolCallId, StructuredTool, ToolException
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, field_validator
 
 from prebuilt.calls import ask, call
 from stepgraph.config import get_config
 from stepgraph.graph import START, MessagesState, StateGraph
 from stepgraph.prebuilt import InjectedState, ToolNode, ToolRuntime
 from stepgraph.prebuilt.direct_call import direct_calls, nobody_watches
+from stepgraph.pregel.task import current_task
 from stepgraph.types import Command
 
 
@@ -227,3 +228,34 @@ def test_a_collector_around_the_run_counts_as_watching():
     with get_usage_metadata_callback():
         watching.invoke({"messages": []})
     assert seen == [True, False]
+
+
+def test_no_config_is_made_for_a_tool_that_asks_for_none():
+    seen = []
+
+    def look() -> str:
+        seen.append(current_task()._config)
+        return "looked"
+
+    graph_of(made(look)).invoke(ask(call("made", {})))
+    assert seen == [None]
+
+
+class Renamed(BaseModel):
+    number: int = Field(alias="n")
+
+
+class Doubled(BaseModel):
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def double(cls, number: int) -> int:
+        return 2 * number
+
+
+@pytest.mark.parametrize("schema", [Renamed, Doubled])
+@pytest.mark.parametrize("arguments", [{"n": 1}, {"number": "1"}, {"number": 1, "n": 2}], ids=repr)
+def test_schemas_with_names_and_checks_of_their_own_are_read_the_same(schema, arguments):
+    direct, watched = both(made(lambda number: repr(number), args_schema=schema), arguments)
+    assert direct == watched

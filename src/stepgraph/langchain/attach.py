@@ -47,11 +47,11 @@ class LangChainBridge:
 
         observe(self, machine, options)
 
-    def anything_ambient(self) -> bool:
-        """Whether LangChain would by itself tell somebody of what runs now: tracers, collectors, the debug printer."""
-        from stepgraph.langchain.configure import anything_ambient
+    def anything_around(self) -> bool:
+        """Whether LangChain would by itself tell somebody of what a run does now: tracers, collectors, the debug printer."""
+        from stepgraph.langchain.configure import anything_around
 
-        return anything_ambient()
+        return anything_around()
 
     def adopt(self, kind: type) -> None:
         """Make a class of ours a `Runnable`."""

@@ -120,9 +120,15 @@ def _around_call(bridge: LangChainBridge, machine: Machine) -> Any:
 
 def anything_ambient() -> bool:
     """Whether LangChain would add handlers of its own accord: tracers, collectors, the debug printer."""
+    unloaded = "langchain_core.tracers.context" not in sys.modules
+    return (unloaded and any(os.environ.get(name) for name in _TRACING_VARIABLES)) or anything_around()
+
+
+def anything_around() -> bool:
+    """The same in a run that has begun, which looked at the environment then: what the code around has set."""
     context = sys.modules.get("langchain_core.tracers.context")
     if context is None:
-        return any(os.environ.get(name) for name in _TRACING_VARIABLES) or _debug()
+        return _debug()
     for variable, _, kind, name in context._configure_hooks:
         if variable.get() is not None or (name is not None and kind is not None and os.environ.get(name)):
             return True

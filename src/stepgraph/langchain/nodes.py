@@ -27,6 +27,8 @@ def calls_of(action: Any) -> tuple[Any, Any]:
     runnable: Any = coerce_to_runnable(action)
     steps = runnable.steps if type(runnable) is RunnableSequence else [runnable]
     alone = len(steps) == 1
+    if alone and getattr(runnable, "finds_config", False):
+        return lambda task: runnable.invoke(task.input), lambda task: runnable.ainvoke(task.input)
 
     def call(task: Task) -> Any:
         if alone and tap_of(task) is None:

@@ -6,6 +6,7 @@ Rules of this file: it prepares; the call itself stands in `agent_nodes.py`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from operator import is_
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -204,15 +205,24 @@ class Prompt:
         return messages if self._system is None else [self._system, *messages]
 
 
-def validate_history(messages: Sequence[Any]) -> None:
+def validate_history(messages: Sequence[Any], memo: dict[str, Any] | None = None) -> None:
     """Check that every tool call in a conversation is answered.
+
+    Args:
+        messages: The conversation.
+        memo: What is known from an earlier turn of the same run: what was looked at then is not looked at again. While
+            this looks, nobody else finds it there.
 
     Raises:
         ValueError: One is not; providers refuse such a conversation.
     """
+    checked: tuple[list[Any], set[Any]] | None = None if memo is None else memo.pop("history", None)
+    known, answered = checked or ([], set())
+    if len(known) > len(messages) or not all(map(is_, known, messages)):
+        known, answered = [], set()
     asked: list[Any] = []
-    answered: set[Any] = set()
-    for message in messages:
+    added = messages[len(known) :]
+    for message in added:
         kind = type(
             message
         )  # Pydantic's isinstance is slow, and this looks at the whole conversation in every turn.
@@ -234,3 +244,6 @@ def validate_history(messages: Sequence[Any]) -> None:
             "history MUST have a corresponding ToolMessage (result of a tool invocation to return to the LLM) - this is "
             f"required by most LLM providers. [{ErrorCode.INVALID_CHAT_HISTORY.value}]"
         )
+    if memo is not None:
+        known.extend(added)
+        memo["history"] = known, answered

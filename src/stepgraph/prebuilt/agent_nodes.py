@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
 
 from stepgraph.prebuilt.agent_model import ModelChoice, Prompt, chat_model_of, validate_history
 from stepgraph.prebuilt.agent_states import MODEL_INPUT, value_of, with_messages
+from stepgraph.pregel.task import current_task
 from stepgraph.values.commands import Send
 from stepgraph.values.names import END
 
@@ -21,6 +22,8 @@ TOO_FEW_STEPS = "Sorry, need more steps to process this request."
 AGENT = "agent"
 TOOLS = "tools"
 STRUCTURED = "generate_structured_response"
+HISTORY = "history of the model's conversation"
+"""Where a run keeps which messages were checked; no field has such a name."""
 BEFORE_MODEL = "pre_model_hook"
 AFTER_MODEL = "post_model_hook"
 
@@ -60,7 +63,8 @@ class CallModel:
             messages = value_of(state, "messages")
         if messages is None:
             raise ValueError(f"Expected input to the agent to have messages, but got {state}.")
-        validate_history(messages)
+        task = current_task()
+        validate_history(messages, None if task is None else task.machine.memo(HISTORY))
         return state
 
     def _output(self, state: Any, answer: Any) -> dict[str, Any]:

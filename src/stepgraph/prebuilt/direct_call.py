@@ -14,7 +14,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-from stepgraph.prebuilt.injection import hints_of
+from stepgraph.prebuilt.injection import hints_of, marks_of
 from stepgraph.pregel import bridges
 from stepgraph.pregel.observing import UNSEEN
 from stepgraph.pregel.task import current_task
@@ -64,7 +64,39 @@ def direct_calls(tool: Any) -> tuple[DirectCall | None, DirectCall | None]:
     )
     if not plain:
         return None, None
+    read = _quick_reader(tool, read)
     return _direct(tool.func, read), _direct(tool.coroutine, read)
+
+
+def _quick_reader(tool: Any, read: Callable[..., Any]) -> Callable[..., Any]:
+    """What `read` does, without looking at the schema's annotations in each call, where a model gave all the arguments."""
+    schema = tool.args_schema
+    fields = dict(schema.model_fields)
+    names = fields.keys()
+    if not names or getattr(tool, "_injected_args_keys", True) or any(map(_has_own_way, fields.values())):
+        return read
+
+    def read_quickly(given: dict[str, Any], call_id: Any) -> tuple[Any, dict[str, Any]]:
+        if given.keys() == names:
+            checked = schema.model_validate(given)
+            if type(checked) is schema:
+                values = checked.__dict__
+                return (), {name: values[name] for name in names}
+        return read(given, call_id)  # type: ignore[no-any-return]
+
+    return read_quickly
+
+
+def _has_own_way(field: Any) -> bool:
+    """Whether a field has another name outside, or is not for the model to fill."""
+    from langchain_core.tools import InjectedToolArg
+
+    if field.alias is not None or field.validation_alias is not None:
+        return True
+    return any(
+        isinstance(mark, InjectedToolArg) or (isinstance(mark, type) and issubclass(mark, InjectedToolArg))
+        for mark in (*field.metadata, *marks_of(field.annotation))
+    )
 
 
 def _direct(function: Callable[..., Any] | None, read: Callable[..., Any]) -> DirectCall | None:
@@ -88,4 +120,4 @@ def nobody_watches(config: Any) -> bool:
     if task is None or bridge is None or (config is not None and config.get("callbacks")):
         return False
     observer = task.machine.scope.observer
-    return (observer is None or observer is UNSEEN) and not bridge.anything_ambient()
+    return (observer is None or observer is UNSEEN) and not bridge.anything_around()

@@ -117,7 +117,7 @@ class Wanted:
 
     def note(self, name: str, annotation: Any) -> None:
         """Take down what a parameter's annotation asks for."""
-        marks = list(_marks(annotation))
+        marks = list(marks_of(annotation))
         if name == RUNTIME or any(mark is ToolRuntime for mark in marks):
             self.runtimes.add(name)
             self.names.add(name)
@@ -238,15 +238,15 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
         return dict(getattr(function, "__annotations__", {}))
 
 
-def _marks(annotation: Any) -> Iterator[Any]:
+def marks_of(annotation: Any) -> Iterator[Any]:
     """The classes and metadata that an annotation is made of."""
     origin = get_origin(annotation)
     if origin is Annotated:
         inner, *metadata = get_args(annotation)
         yield from metadata
-        yield from _marks(inner)
+        yield from marks_of(inner)
     elif origin is Union or origin is UnionType:
         for member in get_args(annotation):
-            yield from _marks(member)
+            yield from marks_of(member)
     else:
         yield origin or annotation

@@ -108,10 +108,13 @@ class PlainAdapter(ToolAdapter):
 class LangChainAdapter(ToolAdapter):
     """A tool of LangChain, called directly where nobody watches."""
 
-    __slots__ = ("_coroutine", "_function", "_only_coroutine")
+    __slots__ = ("_coroutine", "_function", "_only_coroutine", "_refusal")
 
     def __init__(self, tool: Any) -> None:
+        from pydantic import ValidationError
+
         super().__init__(tool)
+        self._refusal = ValidationError
         self._function, self._coroutine = direct_calls(tool)
         self._only_coroutine = (
             getattr(tool, "func", None) is None and getattr(tool, "coroutine", None) is not None
@@ -119,8 +122,6 @@ class LangChainAdapter(ToolAdapter):
 
     def run(self, arguments: dict[str, Any], call: Mapping[str, Any], where: Where, shown: bool) -> Any:
         """Call the tool; a coroutine runs on the run's own loop."""
-        from pydantic import ValidationError
-
         tool = self.tool
         try:
             if self._function is not None and not shown and where.unwatched:
@@ -130,15 +131,13 @@ class LangChainAdapter(ToolAdapter):
             if self._only_coroutine:
                 return run_coroutine(lambda: tool.ainvoke(asked, where.config))
             return tool.invoke(asked, where.config)
-        except ValidationError as error:
+        except self._refusal as error:
             raise self.misfit(error, call) from error
 
     async def arun(
         self, arguments: dict[str, Any], call: Mapping[str, Any], where: Where, shown: bool
     ) -> Any:
         """Call the tool from the event loop."""
-        from pydantic import ValidationError
-
         direct = self._direct_async()
         try:
             if direct is not None and not shown and where.unwatched:
@@ -147,7 +146,7 @@ class LangChainAdapter(ToolAdapter):
                     return _value(await direct.function(*positional, **named))
                 return _value(await to_thread(direct.function, *positional, **named))
             return await self.tool.ainvoke({**call, "args": arguments, "type": "tool_call"}, where.config)
-        except ValidationError as error:
+        except self._refusal as error:
             raise self.misfit(error, call) from error
 
     def _direct_async(self) -> DirectCall | None:

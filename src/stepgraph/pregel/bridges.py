@@ -47,8 +47,8 @@ class Bridge(Protocol):
     def observe(self, machine: Machine, options: Options) -> None:
         """Let callbacks watch the run that this machine is about to begin, if there are any."""
 
-    def anything_ambient(self) -> bool:
-        """Whether the other library would by itself tell somebody of what runs now."""
+    def anything_around(self) -> bool:
+        """Whether the other library would by itself tell somebody of what an unwatched run does now."""
 
     def adopt(self, kind: type) -> None:
         """Make a class of ours one of the other library's kind."""
