@@ -196,15 +196,37 @@ class StepSaver(BaseCheckpointSaver[str]):
         """Store a complete checkpoint; what did not change since its parent is not stored again."""
         key = key_of(config)
         replaces = self._make_room(key, checkpoint["id"])
-        lane = self._lane(key)
+        encoded = self.encode_checkpoint(config, checkpoint, metadata, new_versions)
+        encoded.replaces = replaces
+        self._store_now(encoded, durable=True)
+        return config_of(key, checkpoint["id"])
+
+    def encode_checkpoint(
+        self,
+        config: Mapping[str, Any],
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+        *,
+        returned: set[int] | None = None,
+    ) -> EncodedStep:
+        """Turn a complete checkpoint into bytes. Arguments as in `put`.
+
+        Args:
+            returned: `id()` of the objects that may have been changed in place, as in `StepChanges`; `None`: any.
+
+        Returns:
+            What `store` takes. Where a checkpoint of that id is stored already, `put` must be used.
+
+        Raises:
+            NotStorableError: A value cannot be stored.
+        """
+        lane = self._lane(key_of(config))
         with lane.lock:
             parent = config["configurable"].get("checkpoint_id") or None
             if parent is not None and parent not in lane.frames:
                 self._recall(lane, parent)
-            encoded = self._encode_whole(lane, config, checkpoint, metadata, new_versions)
-        encoded.replaces = replaces
-        self._store_now(encoded, durable=True)
-        return config_of(key, checkpoint["id"])
+            return self._encode_whole(lane, config, checkpoint, metadata, new_versions, returned)
 
     def _encode_whole(
         self,
@@ -213,6 +235,7 @@ class StepSaver(BaseCheckpointSaver[str]):
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
+        returned: set[int] | None = None,
     ) -> EncodedStep:
         """Turn a complete checkpoint into bytes, as a difference where the parent's frame is remembered."""
         parent = config["configurable"].get("checkpoint_id") or None
@@ -220,6 +243,7 @@ class StepSaver(BaseCheckpointSaver[str]):
             changes = changes_between(lane, parent, checkpoint, new_versions)
             changes.expected_head = config["configurable"].get(CONFIG_KEY_EXPECTED_HEAD, MISSING)
             changes.run_id = run_id_of(config, metadata)
+            changes.returned = returned
             row = self._encode_row(lane, config, changes, metadata, parent)
             lane.note_encoded(None)
             return EncodedStep(lane, row, changes.expected_head)

@@ -1,7 +1,6 @@
 """Copying threads from a source into a saver: what is there already stays, what cannot be taken over is named.
 
-Theory of operation. Checkpoints are stored through the saver's standard protocol, the oldest first, each followed by what
-its tasks wrote; so a copy that was broken off is a thread that lacks its last checkpoints, and the next import adds them.
+Theory of operation. Checkpoints are stored the oldest first, each followed by what its tasks wrote; so a copy that was broken off is a thread that lacks its last checkpoints, and the next import adds them.
 A thread that went on in the target is not touched any more.
 
 Rules: knows no table; asks the source, and tells the saver.
@@ -10,11 +9,12 @@ Rules: knows no table; asks the source, and tells the saver.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.checkpoint.imports.convert import Converted, convert, tasks_below
+from stepgraph.checkpoint.imports.convert import convert, tasks_below
 from stepgraph.checkpoint.imports.source import Found, Source
+from stepgraph.checkpoint.imports.storing import Storing
 from stepgraph.checkpoint.imports.values import NotReadable
 from stepgraph.checkpoint.serde.errors import CorruptPayloadError, NotStorableError, PlainDataWarning
 
@@ -126,7 +126,7 @@ class _Thread:
         self.report = report
         self.cipher = cipher
         self.dry_run = dry_run
-        self.versions: dict[Key, Mapping[str, Any]] = {}
+        self.storing = Storing(saver, report.thread_id)
 
     def run(self) -> None:
         thread_id = self.report.thread_id
@@ -152,12 +152,13 @@ class _Thread:
                 writes = self.source.writes(thread_id, item)
                 converted = convert(item, content, writes, below.get(key, {}), self.cipher)
                 if not self.dry_run:
-                    self._store(item, converted, present.get(key))
+                    self.storing.add(item, converted, present.get(key))
             except (NotReadable, NotStorableError, CorruptPayloadError) as error:
                 self._refuse(item, f"{error}")
                 continue
             if key not in present:
                 self.report.stored += 1
+        self.storing.flush()
 
     def _present(self) -> dict[Key, set[str]]:
         """What the target has of the thread: of each checkpoint the tasks that wrote."""
@@ -181,22 +182,6 @@ class _Thread:
             for namespace, checkpoint_id, task_id in tasks_below(item.namespace, parents):
                 below.setdefault((namespace, checkpoint_id), {})[task_id] = None
         return below
-
-    def _store(self, item: Found, converted: Converted, stored: set[str] | None) -> None:
-        where = {"thread_id": self.report.thread_id, "checkpoint_ns": item.namespace}
-        checkpoint = converted.checkpoint
-        versions = checkpoint["channel_versions"]
-        if stored is None:
-            before = self.versions.get((item.namespace, item.parent or ""), {})
-            config: Any = {"configurable": {**where, "checkpoint_id": item.parent} if item.parent else where}
-            changed = {name: version for name, version in versions.items() if before.get(name) != version}
-            metadata: Any = converted.metadata
-            self.saver.put(config, checkpoint, metadata, changed)
-        self.versions[item.namespace, item.id] = versions
-        target: Any = {"configurable": {**where, "checkpoint_id": item.id}}
-        for task in converted.tasks:
-            if task.pairs and task.task_id not in (stored or ()):
-                self.saver.put_writes(target, task.pairs, task.task_id, task.path)
 
     def _refuse(self, item: Found | None, reason: str) -> None:
         problem = Problem(
