@@ -12,6 +12,8 @@ from stepgraph.errors import (
     EmptyInputError,
     ErrorCode,
     GraphBubbleUp,
+    GraphChange,
+    GraphChangedError,
     GraphDrained,
     GraphInterrupt,
     GraphRecursionError,
@@ -42,6 +44,9 @@ SAMPLES = {
     EmptyChannelError: lambda: EmptyChannelError("nothing in 'x'"),
     EmptyInputError: lambda: EmptyInputError("no input"),
     GraphBubbleUp: GraphBubbleUp,
+    GraphChangedError: lambda: GraphChangedError(
+        "g", "child:1", "t", "c", [GraphChange("node", "a", "'a'", "'b'", "Node 'a' is gone.", "Rename it.")]
+    ),
     GraphDrained: lambda: GraphDrained("deploy"),
     GraphInterrupt: lambda: GraphInterrupt((Interrupt("?", "i"),)),
     GraphRecursionError: lambda: GraphRecursionError("limit"),

@@ -18,13 +18,15 @@ from enum import Enum
 from typing import Any, Literal
 
 from stepgraph.values.commands import PLACEHOLDER_INTERRUPT_ID, Command, Interrupt
-from stepgraph.values.record import FrozenRecord
+from stepgraph.values.record import FrozenRecord, set_slot
 
 __all__ = (
     "EmptyChannelError",
     "EmptyInputError",
     "ErrorCode",
     "GraphBubbleUp",
+    "GraphChange",
+    "GraphChangedError",
     "GraphDrained",
     "GraphInterrupt",
     "GraphRecursionError",
@@ -440,6 +442,79 @@ class ThreadBusyError(RuntimeError):
             " overwrote nothing. Look at the thread with get_state() and run again from its newest checkpoint, run one"
             " at a time per thread_id, or compile with concurrency='allow' to let histories interleave."
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+class GraphChange(FrozenRecord):
+    """One thing that a stored thread needs and its graph no longer has. Not an exception itself.
+
+    Args:
+        kind: `"node"`, `"field"`, `"edge"` (a waiting edge) or `"subgraph"`.
+        name: The node or field, or the waiting edge's channel.
+        stored: What the thread was stored with.
+        present: What the graph has now.
+        problem: What that means for the thread.
+        mend: What to do.
+    """
+
+    __slots__ = ("kind", "mend", "name", "present", "problem", "stored")
+    record_fields = ("kind", "name", "stored", "present", "problem", "mend")
+
+    kind: str
+    name: str
+    stored: str
+    present: str
+    problem: str
+    mend: str
+
+    def __init__(self, kind: str, name: str, stored: str, present: str, problem: str, mend: str) -> None:
+        for field, value in zip(self.record_fields, (kind, name, stored, present, problem, mend)):
+            set_slot(self, field, value)
+
+
+class GraphChangedError(RuntimeError):
+    """A thread cannot go on, because the graph was changed since the thread was stored. Nothing was written.
+
+    Args:
+        graph: The graph.
+        namespace: Its level; the root is the empty string.
+        thread_id: The thread.
+        checkpoint_id: The checkpoint that was to go on.
+        changes: What is missing or different.
+        message: The text; by default it is made of the other arguments.
+    """
+
+    def __init__(
+        self,
+        graph: str,
+        namespace: str,
+        thread_id: Any,
+        checkpoint_id: str,
+        changes: Sequence[GraphChange],
+        *,
+        message: str | None = None,
+    ) -> None:
+        self.graph = graph
+        self.namespace = namespace
+        self.thread_id = thread_id
+        self.checkpoint_id = checkpoint_id
+        self.changes = tuple(changes)
+        super().__init__(message if message is not None else self._describe())
+
+    def _describe(self) -> str:
+        where = f" at namespace {self.namespace!r}" if self.namespace else ""
+        lines = [
+            f"Thread {self.thread_id!r} cannot go on from checkpoint {self.checkpoint_id!r}: graph {self.graph!r}{where} was"
+            " changed since it was stored. Nothing was written."
+        ]
+        lines += [f"- {change.problem} {change.mend}" for change in self.changes]
+        lines.append(
+            "Say what became of what is missing, with compile(migrations=[...]) and rename_node, rename_field, convert_field,"
+            " remove_field of stepgraph.migrations."
+        )
+        return "\n".join(lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.args, self.__dict__)

@@ -9,6 +9,13 @@ if TYPE_CHECKING:
     from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
     from stepgraph.pregel.interrupts import interrupt
     from stepgraph.values.commands import Command, Interrupt, Overwrite, Send
+    from stepgraph.values.migrations import (
+        Migration,
+        convert_field,
+        remove_field,
+        rename_field,
+        rename_node,
+    )
     from stepgraph.values.parts import (
         All,
         CheckpointPayload,
@@ -53,6 +60,7 @@ __all__ = (
     "GraphOutput",
     "Interrupt",
     "MessagesStreamPart",
+    "Migration",
     "Overwrite",
     "PregelExecutableTask",
     "PregelTask",
@@ -70,13 +78,24 @@ __all__ = (
     "TracePolicy",
     "UpdatesStreamPart",
     "ValuesStreamPart",
+    "convert_field",
     "ensure_valid_checkpointer",
     "interrupt",
     "omit_payload",
+    "remove_field",
+    "rename_field",
+    "rename_node",
 )
 
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "stepgraph.values.commands": ("Command", "Interrupt", "Overwrite", "Send"),
+    "stepgraph.values.migrations": (
+        "Migration",
+        "convert_field",
+        "remove_field",
+        "rename_field",
+        "rename_node",
+    ),
     "stepgraph.values.missing": ("MISSING",),
     "stepgraph.values.policies": (
         "CacheKey",

@@ -7,6 +7,7 @@ from `StepgraphWarning`; one filter silences all of them.
 from __future__ import annotations
 
 __all__ = (
+    "GraphChangedWarning",
     "HalfFilledJoinWarning",
     "LangGraphDeprecatedSinceV05",
     "LangGraphDeprecatedSinceV10",
@@ -75,6 +76,10 @@ class LangGraphDeprecatedSinceV11(LangGraphDeprecationWarning):
 
 class StepgraphWarning(UserWarning):
     """Base of what the runtime warns about: something in a program is likely not what was meant."""
+
+
+class GraphChangedWarning(StepgraphWarning):
+    """A thread was stored by a graph that had a field which is gone now: its value stays stored, and is not seen."""
 
 
 class UnknownStateKeyWarning(StepgraphWarning):

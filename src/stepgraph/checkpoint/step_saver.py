@@ -26,9 +26,10 @@ from stepgraph.checkpoint.growth.codec import Codec, UnreadableCheckpointWarning
 from stepgraph.checkpoint.growth.encoder import changes_between, encode_row, encode_writes_rows
 from stepgraph.checkpoint.growth.lanes import Lane, Lanes
 from stepgraph.checkpoint.growth.rows import Key, RowParts, WritesParts
+from stepgraph.checkpoint.shaped import without_shape
 from stepgraph.errors import ThreadBusyError
 from stepgraph.values.missing import MISSING, Missing
-from stepgraph.values.names import CONFIG_KEY_EXPECTED_HEAD
+from stepgraph.values.names import CONFIG_KEY_EXPECTED_HEAD, GRAPH_SHAPE
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -417,6 +418,8 @@ def to_tuple(key: Key, loaded: Loaded, metadata: Any) -> CheckpointTuple:
         "updated_channels": loaded.record.updated,
     }
     parent = None if row.parent is None else config_of(key, row.parent)
+    if GRAPH_SHAPE in versions:
+        return without_shape(config_of(key, row.id), checkpoint, metadata, parent, loaded.writes)
     return CheckpointTuple(config_of(key, row.id), checkpoint, metadata, parent, loaded.writes)
 
 

@@ -18,6 +18,7 @@ from stepgraph.values.names import START
 if TYPE_CHECKING:
     from stepgraph.graph.state import StateGraph
     from stepgraph.pregel.plan import Plan
+    from stepgraph.values.migrations import Migration
 
 
 _DEFAULT_SETTINGS: dict[str, Any] = {
@@ -43,6 +44,7 @@ class CompiledStateGraph(
     strict_serde = False
     _unknown_target: str | None = None
     _executor: Any = None
+    _migrations: tuple[Migration, ...] = ()
 
     def __init__(
         self,
@@ -73,6 +75,7 @@ class CompiledStateGraph(
             stream_channels=self.stream_channels,
             unknown_target=self._unknown_target or defaults.unknown_target,
             executor=self._executor,
+            migrations=self._migrations,
         )
         builder: StateGraph[Any, Any, Any, Any] = self.builder
         return lower(builder, self.name, settings)
@@ -144,6 +147,7 @@ def compile_graph(
     unknown_target: str | None,
     strict_serde: bool,
     executor: Any,
+    migrations: Sequence[Migration],
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Assemble the compiled graph of a validated declaration."""
     name = name or "LangGraph"
@@ -163,7 +167,10 @@ def compile_graph(
         builder,
         name,
         PlanSettings(
-            cache=cache, unknown_target=unknown_target or defaults.unknown_target, executor=executor
+            cache=cache,
+            unknown_target=unknown_target or defaults.unknown_target,
+            executor=executor,
+            migrations=tuple(migrations),
         ),
     )
     compiled: CompiledStateGraph[Any, Any, Any, Any] = CompiledStateGraph(
@@ -172,6 +179,7 @@ def compile_graph(
     compiled.stream_transformers = transformers
     compiled.strict_serde = strict_serde
     compiled._unknown_target, compiled._executor = unknown_target, executor
+    compiled._migrations = tuple(migrations)
     builder.compiled = True
     return compiled
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.channels.base import BaseChannel
 from stepgraph.channels.last_value import LastValue
 from stepgraph.graph.handlers import bind_handler, handler_spec
+from stepgraph.graph.migrations import plan_migrations
 from stepgraph.pregel.call import bind, bind_path, plain_function
 from stepgraph.pregel.executors import bind_on_executor, runs_on_executors
 from stepgraph.pregel.fields import plan_channel
@@ -43,6 +44,8 @@ def lower(builder: StateGraph, name: str, settings: PlanSettings) -> Plan:
     _plan_edges(plan, builder)
     _plan_branches(plan, builder)
     _plan_validators(plan, builder)
+    if settings.migrations:
+        plan_migrations(plan, settings.migrations)
     return plan.seal()
 
 
@@ -57,6 +60,7 @@ def plan_fields(plan: Plan, specs: Iterable[FieldSpec]) -> None:
             managed.append(spec.name)
             continue
         fields.append(spec.name)
+        plan.channels[spec.name] = channel
         if type(channel) is LastValue:
             continue
         plan_channel(plan, spec.name, channel, starts)

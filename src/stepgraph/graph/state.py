@@ -25,7 +25,7 @@ from stepgraph.schema.callables import (
 )
 from stepgraph.schema.fields import FieldSpec, SchemaSpec, parse_schema
 from stepgraph.schema.merge import merge_field
-from stepgraph.values.names import END, NS_END, NS_SEP, RESERVED, START, TASKS
+from stepgraph.values.names import END, GRAPH_SHAPE, NS_END, NS_SEP, RESERVED, START, TASKS
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from stepgraph.graph.compiled import CompiledStateGraph
     from stepgraph.pregel.checkpointers import Checkpointer
     from stepgraph.store.base import BaseStore
+    from stepgraph.values.migrations import Migration
     from stepgraph.values.policies import CachePolicy, RetryPolicy, TimeoutPolicy, TracePolicy
 
 __all__ = ("CompiledStateGraph", "StateGraph")
@@ -133,7 +134,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
                 f"{role} schema: the engine computes them. Leave them out of it."
             )
         for name, field in spec.fields.items():
-            if name == TASKS:
+            if name in (TASKS, GRAPH_SHAPE):
                 raise ValueError(
                     f"Field {name!r} of {_schema_name(schema)} has a reserved name. Rename the field."
                 )
@@ -379,6 +380,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         unknown_target: str | None = None,
         strict_serde: bool = False,
         executor: Any = None,
+        migrations: Sequence[Migration] = (),
     ) -> CompiledStateGraph[StateT, ContextT, InputT, OutputT]:
         """Check the declaration and make it runnable. No user code runs here.
 
@@ -398,9 +400,11 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             unknown_target: `"error"` (the default) or `"warn"`: what a goto to an unknown node does.
             strict_serde: Load only types that the graph's schemas name.
             executor: Where the functions of all nodes run, unless a node says otherwise.
+            migrations: What became of nodes and fields since threads were stored that may come back, in order: see
+                `stepgraph.migrations`.
 
         Raises:
-            ValueError: The declaration is broken.
+            ValueError: The declaration is broken, or a migration leads to nothing that the graph has.
             TypeError: `checkpointer` is none of the four forms.
         """
         from stepgraph.graph.compiled import compile_graph
@@ -420,6 +424,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             unknown_target=unknown_target,
             strict_serde=strict_serde,
             executor=executor,
+            migrations=migrations,
         )
 
 

@@ -54,6 +54,8 @@ class HandlerTask(Task):
             machine, node, failed.input if failed.index >= 0 else machine.read(policy.handler_reads)
         )
         self.failed = failed
+        if failed.former is not None and node.name.startswith(HANDLER_PREFIX):
+            self.former = HANDLER_PREFIX + failed.former
         self.call_path = (*failed.path, _PATH_MARK, False)
         self.triggers_override = (PUSH,)
         self.handled = NodeError(failed.node.name, error)
@@ -61,7 +63,7 @@ class HandlerTask(Task):
     @property
     def namespace(self) -> str:
         """A graph that a handler runs lives below the failed task."""
-        return child_namespace(self.failed.namespace, self.node.name, self.id)
+        return child_namespace(self.failed.namespace, self.former or self.node.name, self.id)
 
 
 def has_handler(task: Task, error: BaseException) -> bool:

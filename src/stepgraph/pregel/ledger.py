@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.checkpoint.changes import LoneWrites, StepChanges, StepShape
 from stepgraph.pregel.results import wire_writes
 from stepgraph.values.missing import MISSING
-from stepgraph.values.names import START, TASKS
+from stepgraph.values.names import BRANCH_TO, START, TASKS
 
 if TYPE_CHECKING:
     from stepgraph.pregel.machine import Machine
@@ -59,6 +59,7 @@ class Ledger:
     __slots__ = (
         "at_exit",
         "carried",
+        "carried_seen",
         "head",
         "held",
         "held_writes",
@@ -102,6 +103,7 @@ class Ledger:
         self.previous: str | None = None
         self.last_metadata: dict[str, Any] = {}
         self.carried: dict[str, Any] = {}
+        self.carried_seen: dict[str, dict[str, Version]] = {}
         self.pending: Mapping[str, Sequence[tuple[str, Any]]] | None = None
         self.stored: str | None = None
         self.tip: Any = MISSING
@@ -402,9 +404,7 @@ class Ledger:
         writes: Sequence[tuple[str, str, Sequence[tuple[str, Any]]]],
     ) -> None:
         if self.carried:
-            values = {**self.carried, **values}
-            cleared = [channel for channel in cleared if channel not in self.carried]
-            self.carried = {}
+            values, cleared, seen = self._with_carried(values, cleared, seen)
         head = self.new_id()
         version: Version = head
         if self.next_version is not None:
@@ -440,6 +440,21 @@ class Ledger:
         if self.returned or self.returned is None:
             self.returned = set()
         self._hand_over(changes)
+
+    def _with_carried(
+        self, values: dict[str, Any], cleared: list[str], seen: dict[str, dict[str, Version]]
+    ) -> tuple[dict[str, Any], list[str], dict[str, dict[str, Version]]]:
+        """Add what the next checkpoint must hold beside what its step changes; a trigger only if it is still live."""
+        carried, self.carried = self.carried, {}
+        for channel in carried:
+            if channel not in self.live and (channel == START or channel.startswith(BRANCH_TO)):
+                carried[channel] = MISSING
+        kept = {channel: value for channel, value in carried.items() if value is not MISSING}
+        gone = [c for c in carried if c not in kept and c not in values and c not in cleared]
+        cleared = [channel for channel in cleared if channel not in kept] + gone
+        seen = {**self.carried_seen, **seen}
+        self.carried_seen = {}
+        return {**kept, **values}, cleared, seen
 
     def shown_metadata(self) -> dict[str, Any]:
         """The metadata of the newest checkpoint, as a person sees it."""

@@ -126,6 +126,7 @@ def _plan(
     plan.cache = graph.cache
     starts: list[tuple[str, Any]] = []
     plan.fields = tuple(values)
+    plan.channels = dict(values)
     plan.managed = frozenset(managed)
     for name, channel in values.items():
         channel.key = name

@@ -16,6 +16,7 @@ from stepgraph.checkpoint.ids import next_checkpoint_id
 from stepgraph.pregel import bridges, register
 from stepgraph.pregel.config import merge_configs
 from stepgraph.pregel.drivers.recorder import recorder_for, speaks_sync, version_source
+from stepgraph.pregel.fitting import carry_shape, inherit
 from stepgraph.pregel.ledger import Ledger
 from stepgraph.pregel.machine import Machine
 from stepgraph.pregel.scope import NO_CONFIG, Level, Scope
@@ -272,6 +273,8 @@ def open_child(
     machine.child_sink = joined(sink if subgraphs else None, inherited)
     if scope.saver is not None:
         level.parents = parent.checkpoint_map
+        if above.plan.deep_migrations or above.level.deep_migrations:
+            inherit(level, above, parent.node.name)
         attach_ledger(machine)
     if graph.config:
         _configure(machine, graph.config)
@@ -286,6 +289,7 @@ def attach_ledger(machine: Machine) -> None:
     machine.ledger = Ledger(machine, machine.recorder, version_source(saver))
     machine.listens = True
     machine.step = -1
+    carry_shape(machine)
 
 
 def _stops(graph: Pregel[Any, Any, Any, Any], level: Level, options: Options) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stepgraph.channels.base import BaseChannel
     from stepgraph.pregel.policies import NodePolicy
     from stepgraph.pregel.task import Task
+    from stepgraph.values.migrations import Migration
 
 Fold = Callable[[Any, Sequence[Any], dict[str, Any]], Any]
 """(value so far or MISSING, writes of the superstep, memo of this channel in this run) -> value."""
@@ -155,11 +156,15 @@ class Plan:
 
     `folds` holds the reducers of the fields that have one; a field that is in neither `folds` nor `objects` keeps its
     last value. `unusual`: not only plain fields, reducers and edges take part. `objects` are the channels with a life of
-    their own; each run works on copies of them. `shapes` is what ledgers remember of the graph's steps.
+    their own; each run works on copies of them. `shapes` is what ledgers remember of the graph's steps. `channels` are the
+    declared channels of all fields, to be looked at. `migrations` are those of this graph, `deep_migrations` those of graphs
+    inside, each with the names of the nodes that lead there. `shape_texts` is filled on first use, see `shape.py`.
     """
 
     __slots__ = (
         "cache",
+        "channels",
+        "deep_migrations",
         "fields",
         "fieldset",
         "folds",
@@ -173,6 +178,7 @@ class Plan:
         "interrupt_before",
         "joins",
         "managed",
+        "migrations",
         "nodes",
         "objects",
         "output_channels",
@@ -180,6 +186,7 @@ class Plan:
         "reader_triggers",
         "returned_default",
         "root",
+        "shape_texts",
         "shapes",
         "start",
         "starts",
@@ -198,6 +205,10 @@ class Plan:
         self.start: NodePlan | None = None
         self.fields: tuple[str, ...] = ()
         self.fieldset: frozenset[str] = frozenset()
+        self.channels: dict[str, BaseChannel[Any, Any, Any]] = {}
+        self.migrations: tuple[Migration, ...] = ()
+        self.deep_migrations: tuple[tuple[tuple[str, ...], Migration], ...] = ()
+        self.shape_texts: dict[tuple[str, ...], str] = {}
         self.managed: frozenset[str] = frozenset()
         self.folds: dict[str, Fold] = {}
         self.starts: tuple[tuple[str, Callable[[], Any]], ...] = ()

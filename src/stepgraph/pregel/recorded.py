@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.values.names import INTERRUPT, RESUME, SCHEDULED
+from stepgraph.values.names import BRANCH_TO, INTERRUPT, RESUME, SCHEDULED
 
 if TYPE_CHECKING:
     from stepgraph.pregel.calls import CallTask
@@ -76,9 +76,11 @@ def _elsewhere(task: Task) -> Iterator[str]:
     from stepgraph.checkpoint.imports.ids import node_parts, send_parts, task_id
 
     machine = task.machine
-    choices = node_parts(task.node.triggers) if task.index < 0 else [send_parts(task.index)]
+    triggers = task.node.triggers if task.former is None else (BRANCH_TO + task.former,)
+    choices = node_parts(triggers) if task.index < 0 else [send_parts(task.index)]
+    name = task.former or task.node.name
     for parts in choices:
-        yield task_id(machine.checkpoint_id, machine.namespace, machine.step, task.node.name, parts)
+        yield task_id(machine.checkpoint_id, machine.namespace, machine.step, name, parts)
 
 
 def _become(task: Task, id: str, pending: Pending, namespace: str) -> None:
@@ -94,7 +96,7 @@ def _become(task: Task, id: str, pending: Pending, namespace: str) -> None:
         elif channel == RESUME:
             answers = value if isinstance(value, (list, tuple)) else (value,)
     if asked:
-        own = question_ids(namespace, task.node.name, id, len(answers))
+        own = question_ids(namespace, task.former or task.node.name, id, len(answers))
         task.asked_as = next(((len(answers), known) for known in asked if known in own), None)
 
 

@@ -13,6 +13,7 @@ from stepgraph.pregel.commit import fold_pairs
 from stepgraph.pregel.handling import adopt, stored_handling
 from stepgraph.pregel.identity import interrupt_id
 from stepgraph.pregel.interrupts import question_id
+from stepgraph.pregel.migrate import Refitted
 from stepgraph.pregel.recorded import recognise
 from stepgraph.pregel.results import restore_writes
 from stepgraph.pregel.task import Task
@@ -33,12 +34,23 @@ Pending = Mapping[str, Sequence[tuple[str, Any]]]
 class Due:
     """What a loaded checkpoint is about to run."""
 
-    __slots__ = ("pulls", "sends", "start_input")
+    __slots__ = ("former", "former_sends", "pulls", "sends", "start_input")
 
     def __init__(self, pulls: list[NodePlan], sends: list[Send], start_input: Any) -> None:
         self.pulls = pulls
         self.sends = sends
         self.start_input = start_input
+        self.former: Mapping[str, str] = {}
+        self.former_sends: Sequence[str] | None = None
+
+    def name_as_stored(self, tasks: list[Task]) -> None:
+        """Let tasks of renamed nodes be found, and ordered, by the names that they were stored with."""
+        for task in tasks:
+            if task.index < 0:
+                task.former = self.former.get(task.node.name)
+            elif self.former_sends is not None and task.index < len(self.former_sends):
+                task.former = self.former_sends[task.index]
+        tasks.sort(key=lambda task: task.path_text)
 
 
 def restore_state(machine: Machine, loaded: CheckpointTuple) -> Due:
@@ -80,10 +92,13 @@ def restore_state(machine: Machine, loaded: CheckpointTuple) -> Due:
         for channel in (*live, *[name for name in plan.reader_triggers if name in machine.state])
         for node in plan.triggers.get(channel, ())
         if node.name not in machine.deferred
-        and _newer(versions.get(channel), seen.get(node.name, {}).get(channel))
+        and newer(versions.get(channel), seen.get(node.name, {}).get(channel))
     ]
     sends = list(values.get(TASKS) or ())
-    return Due(pulls, sends, values.get(START, MISSING))
+    due = Due(pulls, sends, values.get(START, MISSING))
+    if isinstance(loaded, Refitted):
+        due.former, due.former_sends = loaded.former, loaded.former_sends
+    return due
 
 
 def _restore_control(machine: Machine, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +126,8 @@ def _restore_control(machine: Machine, values: Mapping[str, Any]) -> dict[str, A
     return live
 
 
-def _newer(version: Any, seen: Any) -> bool:
+def newer(version: Any, seen: Any) -> bool:
+    """Whether a channel's version is one that a node has not seen."""
     if version is None:
         return False
     if seen is None:
@@ -144,6 +160,8 @@ def due_tasks(machine: Machine, due: Due, pending: Pending) -> list[Task]:
     tasks = machine.make_tasks([node for node in due.pulls if node is not machine.plan.start], due.sends)
     if due.start_input is not MISSING and machine.plan.start in due.pulls:
         tasks.insert(0, Task(machine, machine.plan.start, due.start_input))
+    if due.former or due.former_sends is not None:
+        due.name_as_stored(tasks)
     if pending:
         recognise(tasks, pending)
     return tasks
@@ -251,6 +269,7 @@ __all__ = (
     "apply_pending",
     "due_tasks",
     "interrupts_of",
+    "newer",
     "pending_by_task",
     "pending_ids",
     "restore_state",

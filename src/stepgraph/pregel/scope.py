@@ -16,6 +16,7 @@ from stepgraph.values.names import NS_SEP
 if TYPE_CHECKING:
     from stepgraph.pregel.task import Task
     from stepgraph.stream.sink import Sink
+    from stepgraph.values.migrations import Migration
 
 NO_CONFIG: Mapping[str, Any] = {}
 
@@ -150,6 +151,7 @@ class Level:
     __slots__ = (
         "config",
         "count",
+        "deep_migrations",
         "interrupt_after",
         "interrupt_before",
         "limit",
@@ -169,6 +171,7 @@ class Level:
         self.parents: dict[str, str] = {}
         self.persistent = False
         self.count = 0
+        self.deep_migrations: tuple[tuple[tuple[str, ...], Migration], ...] = ()
         self.config: Mapping[str, Any] | None = None
         self.limit: int | None = None
 

@@ -5,7 +5,10 @@ Rules of this file: it knows no graph's parts; how a plan is made is the graph's
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from stepgraph.values.migrations import Migration
 
 
 class PlanSettings(NamedTuple):
@@ -20,6 +23,7 @@ class PlanSettings(NamedTuple):
         stream_channels: What streams show; None for what the declaration says.
         unknown_target: What happens where a node or branch names no node: `error` or `warn`.
         executor: Runs the functions of nodes that name none.
+        migrations: What became of nodes and fields since threads were stored.
     """
 
     cache: Any = None
@@ -30,6 +34,7 @@ class PlanSettings(NamedTuple):
     stream_channels: Any = None
     unknown_target: str = "error"
     executor: Any = None
+    migrations: tuple[Migration, ...] = ()
 
 
 class Planned:

@@ -22,7 +22,7 @@ def find_subgraphs(action: Any) -> tuple[Any, ...]:
     """The compiled graphs that an action may run, each once, in the order they are named."""
     found: dict[int, Any] = {}
     for value in _named(action, 1):
-        if _is_graph(value) and value.checkpointer is not False:
+        if is_compiled_graph(value) and value.checkpointer is not False:
             found.setdefault(id(value), value)
     return tuple(found.values())
 
@@ -43,7 +43,8 @@ def _is_task(value: Any) -> bool:
     return getattr(type(value), "is_task_function", False) is True
 
 
-def _is_graph(value: Any) -> bool:
+def is_compiled_graph(value: Any) -> bool:
+    """Whether a value is a compiled graph."""
     kind = type(value)
     return hasattr(kind, "run_nested") and hasattr(kind, "arun_nested")
 
@@ -62,7 +63,7 @@ def _named(action: Any, depth: int) -> Iterator[Any]:
         yield from _named(action.__func__, depth)
     elif isinstance(action, FunctionType):
         yield from _deeper(_of_function(action), depth)
-    elif not _is_graph(action) and not isinstance(action, (type, ModuleType)):
+    elif not is_compiled_graph(action) and not isinstance(action, (type, ModuleType)):
         call = getattr(type(action), "__call__", None)  # noqa: B004
         if isinstance(call, FunctionType):
             yield from _deeper(_attributes(action, list(_code_names(call.__code__))), depth)
@@ -111,7 +112,7 @@ def _of_function(function: FunctionType) -> Iterator[Any]:
 
 def _attributes(value: Any, names: list[str]) -> Iterator[Any]:
     """Attributes with these names that stand in the object's or module's own dict, or its class's."""
-    if _is_graph(value):
+    if is_compiled_graph(value):
         return
     held = getattr(value, "__dict__", None)
     if not isinstance(held, dict):
@@ -121,7 +122,7 @@ def _attributes(value: Any, names: list[str]) -> Iterator[Any]:
         if found is _MISSING and not isinstance(value, ModuleType):
             found = getattr(type(value), "__dict__", {}).get(name, _MISSING)
         if found is not _MISSING and (
-            _is_graph(found) or _is_task(found) or isinstance(found, (FunctionType, partial))
+            is_compiled_graph(found) or _is_task(found) or isinstance(found, (FunctionType, partial))
         ):
             yield MethodType(found, value) if isinstance(found, FunctionType) and name not in held else found
 

@@ -32,7 +32,8 @@ class Task:
 
     A task made by a `Send` keeps what was sent as `argument`: each attempt gets its input from that, with containers of its
     own. `updates` is a dict, or a list of pairs where a channel is written more than once. `targets` are the nodes that run
-    next because of this task, `sends` its explicit `Send`s.
+    next because of this task, `sends` its explicit `Send`s. `former` is the name of its node that it was stored with, where
+    that is another: ids, path and namespace stay as they were stored.
     """
 
     index = -1
@@ -72,6 +73,7 @@ class Task:
     handled: Any = None
     handed_up_by: str | None = None
     asked_as: tuple[int, str] | None = None
+    former: str | None = None
     _id: str | None = None
     _config: dict[str, Any] | None = None
     _runtime: Any = None
@@ -86,13 +88,13 @@ class Task:
         """Where the task stands in its superstep; the order of commit is the order of paths."""
         if self.call_path is not None:
             return self.call_path
-        return (PULL, self.node.name) if self.index < 0 else (PUSH, self.index, False)
+        return (PULL, self.former or self.node.name) if self.index < 0 else (PUSH, self.index, False)
 
     @property
     def path_text(self) -> str:
         """`path` as sortable text, as savers store it."""
         if self.call_path is None:
-            return pull_path(self.node.name) if self.index < 0 else push_path(self.index)
+            return pull_path(self.former or self.node.name) if self.index < 0 else push_path(self.index)
         return "~" + ", ".join(f"{p:010d}" if type(p) is int else str(p) for p in self.path)
 
     @property
@@ -100,15 +102,16 @@ class Task:
         known = self._id
         if known is None:
             machine = self.machine
+            name = self.former or self.node.name
             known = self._id = task_id(
-                machine.checkpoint_id, machine.namespace, machine.step, self.node.name, self.path_text
+                machine.checkpoint_id, machine.namespace, machine.step, name, self.path_text
             )
         return known
 
     @property
     def namespace(self) -> str:
         """Where a graph runs that this task starts."""
-        return child_namespace(self.machine.namespace, self.node.name, self.id)
+        return child_namespace(self.machine.namespace, self.former or self.node.name, self.id)
 
     @property
     def triggers(self) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ BRANCH_TO: Final = "branch:to:"
 """Prefix of the channel that triggers one node: `branch:to:{node}`."""
 JOIN: Final = "join:"
 """Prefix of the channel of a waiting edge: `join:{a}+{b}:{c}`."""
+GRAPH_SHAPE: Final = "__graph_shape__"
+"""The channel that says which graph stored a checkpoint; our savers keep it out of sight."""
 
 # Names under which writes of a task are stored that are no writes to a channel.
 INPUT: Final = "__input__"

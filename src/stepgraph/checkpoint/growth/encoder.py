@@ -21,6 +21,7 @@ from stepgraph.checkpoint.growth.task_writes import encode_lone_writes, encode_t
 from stepgraph.checkpoint.growth.tracker import SAME, WORTH_TRACKING, Entry, Tracker
 from stepgraph.checkpoint.serde.errors import NotStorableError
 from stepgraph.values.missing import MISSING, Missing
+from stepgraph.values.names import GRAPH_SHAPE
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import ChannelVersions, Checkpoint
@@ -234,7 +235,11 @@ def changes_between(
     form = checkpoint.get("v", LATEST_VERSION)
     versions: dict[str, Any] = {**dict.fromkeys(values), **checkpoint["channel_versions"]}
     frame = lane.frames.get(parent) if parent is not None and parent < checkpoint["id"] else None
-    if frame is not None and versions.keys() >= frame.versions.keys() and seen.keys() >= frame.seen.keys():
+    if (
+        frame is not None
+        and versions.keys() | {GRAPH_SHAPE} >= frame.versions.keys()
+        and seen.keys() >= frame.seen.keys()
+    ):
         versions = {
             name: version
             for name, version in versions.items()

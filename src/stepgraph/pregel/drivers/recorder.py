@@ -10,11 +10,12 @@ Writes reach the saver in the order in which the ledger hands them over, whateve
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.base import BaseCheckpointSaver
 from stepgraph.checkpoint.ids import timestamp_of
+from stepgraph.checkpoint.shaped import whole_checkpoint
 from stepgraph.checkpoint.step_saver import StepSaver
 from stepgraph.pregel.drivers.writer import LoopWriter, OrderedWriter
 from stepgraph.pregel.ledger import RecorderPort
@@ -22,6 +23,7 @@ from stepgraph.values.missing import MISSING
 from stepgraph.values.names import CONFIG_KEY_EXPECTED_HEAD
 
 if TYPE_CHECKING:
+    from stepgraph.checkpoint.base import CheckpointTuple
     from stepgraph.checkpoint.changes import StepChanges
 
 Pairs = Sequence[tuple[str, Any]]
@@ -47,7 +49,7 @@ class Recorder(RecorderPort):
             configurable["checkpoint_id"] = checkpoint_id
         return {"configurable": configurable}
 
-    def loaded(self, namespace: str, checkpoint: Mapping[str, Any]) -> None:
+    def loaded(self, namespace: str, loaded: CheckpointTuple) -> None:
         """A run goes on from this checkpoint."""
 
     def forget(self, namespace: str) -> None:
@@ -150,8 +152,8 @@ class PlainRecorder(Recorder):
         self._lock = threading.Lock()
         self._checkpoints: dict[str, dict[str, Any]] = {}
 
-    def loaded(self, namespace: str, checkpoint: Mapping[str, Any]) -> None:
-        self._checkpoints[namespace] = dict(checkpoint)
+    def loaded(self, namespace: str, loaded: CheckpointTuple) -> None:
+        self._checkpoints[namespace] = whole_checkpoint(loaded)
 
     def forget(self, namespace: str) -> None:
         self._checkpoints.pop(namespace, None)

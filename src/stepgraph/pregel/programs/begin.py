@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stepgraph.checkpoint.shaped import whole_checkpoint
 from stepgraph.errors import EmptyInputError, InvalidUpdateError
+from stepgraph.pregel.fitting import fitted, former_namespaces
 from stepgraph.pregel.identity import without_last_task_id, without_task_ids
 from stepgraph.pregel.interrupts import is_resume_map, match_answers
 from stepgraph.pregel.programs.trampoline import Program, request
@@ -100,6 +102,8 @@ def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
         machine.recorder.forget(machine.namespace)
         return machine.begin_input(input)
     newest = yield request("get_tuple", address(machine))
+    if newest is None and persistent:
+        newest = yield from _moved_here(machine)
     _remember_head(machine, newest)
     loaded = newest
     if explicit is not None:
@@ -120,6 +124,18 @@ def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
     return _begin_with_input(machine, input, loaded)
 
 
+def _moved_here(machine: Machine) -> Program[Any]:
+    """What a graph that keeps its state stored below a node that has another name now; it is copied to where it is now."""
+    for namespace in former_namespaces(machine):
+        there = {"configurable": {"thread_id": machine.scope.thread_id, "checkpoint_ns": namespace}}
+        found = yield request("get_tuple", there)
+        if found is not None:
+            checkpoint = whole_checkpoint(found)
+            yield request("put", address(machine), checkpoint, found.metadata, checkpoint["channel_versions"])
+            return found
+    return None
+
+
 def _remember_head(machine: Machine, newest: Any) -> None:
     if machine.ledger is not None and machine.scope.concurrency != "allow":
         machine.ledger.tip = None if newest is None else newest.checkpoint["id"]
@@ -127,8 +143,9 @@ def _remember_head(machine: Machine, newest: Any) -> None:
 
 def _begin_with_input(machine: Machine, input: Any, loaded: Any) -> Sequence[Task]:
     if loaded is not None:
+        loaded = fitted(machine, loaded, "input")
         restore_state(machine, loaded)
-        machine.recorder.loaded(machine.namespace, loaded.checkpoint)
+        machine.recorder.loaded(machine.namespace, loaded)
     else:
         machine.step = -1
     return machine.begin_input(input)
@@ -137,8 +154,9 @@ def _begin_with_input(machine: Machine, input: Any, loaded: Any) -> Sequence[Tas
 def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: bool) -> Sequence[Task]:
     """Go on from a checkpoint with what was stored of its step, or replay it with nothing of that."""
     scope = machine.scope
+    loaded = fitted(machine, loaded, "resume")
     due = restore_state(machine, loaded)
-    machine.recorder.loaded(machine.namespace, loaded.checkpoint)
+    machine.recorder.loaded(machine.namespace, loaded)
     if scope.observer is not None:
         scope.observer.run_loads(machine, loaded)
     pending: Mapping[str, Sequence[tuple[str, Any]]] = {}
@@ -150,6 +168,7 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
         scope.replay.visited.add(without_last_task_id(machine.namespace))
         if machine.ledger is not None:
             machine.ledger.record_fork(machine)
+        due.former, due.former_sends = {}, None
     else:
         pending = pending_by_task(loaded.pending_writes)
         machine.resuming = True

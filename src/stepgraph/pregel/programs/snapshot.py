@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.pregel.commit import fold_pairs
+from stepgraph.pregel.fitting import Deep, below, fitted, gone_from, name_now
 from stepgraph.pregel.handling import Pending, adopt, stored_handling
 from stepgraph.pregel.identity import without_task_ids
 from stepgraph.pregel.ledger import Ledger, RecorderPort
@@ -17,6 +18,7 @@ from stepgraph.pregel.machine import Machine
 from stepgraph.pregel.programs.trampoline import Program, request
 from stepgraph.pregel.restore import (
     MARKS,
+    Due,
     apply_command_writes,
     due_tasks,
     interrupts_of,
@@ -36,14 +38,18 @@ if TYPE_CHECKING:
     from stepgraph.pregel.task import Task
 
 
-def reading_machine(graph: Any, configurable: Mapping[str, Any], saver: Any, new_id: Any) -> Machine:
+def reading_machine(
+    graph: Any, configurable: Mapping[str, Any], saver: Any, new_id: Any, deep: Deep = ()
+) -> Machine:
     """A machine that is only looked at; its ledger records nothing."""
     scope = Scope({}, new_id)
     scope.stamp = str
     scope.saver = saver
     scope.thread_id = configurable.get("thread_id")
     scope.quiet_unknown = True
-    machine = Machine(graph.plan, scope, Level(configurable.get("checkpoint_ns") or ""))
+    level = Level(configurable.get("checkpoint_ns") or "")
+    level.deep_migrations = deep
+    machine = Machine(graph.plan, scope, level)
     machine.ledger = Ledger(machine, RecorderPort(), None)
     return machine
 
@@ -54,7 +60,19 @@ def graph_at(graph: Any, namespace: str) -> Any:
     Raises:
         ValueError: A node on the path does not exist or runs no graph.
     """
+    return level_at(graph, namespace)[0]
+
+
+def level_at(graph: Any, namespace: str) -> tuple[Any, Deep]:
+    """The graph that runs at a namespace, and the migrations that graphs above declare for it and what is inside.
+
+    Nodes that were renamed are found by the names that the namespace was made with.
+
+    Raises:
+        ValueError: A node on the path does not exist or runs no graph.
+    """
     found = graph
+    deep: Deep = ()
     node_graphs: Sequence[Any] = ()
     called: NodePlan | None = None
     parts = without_task_ids(namespace).split(NS_SEP) if namespace else []
@@ -66,6 +84,8 @@ def graph_at(graph: Any, namespace: str) -> Any:
         if part.isdigit() and node_graphs:
             found = node_graphs[min(int(part), len(node_graphs) - 1)]
             continue
+        if called is None and part not in found.plan.nodes:
+            part = name_now(part, (*found.plan.migrations, *[m for path, m in deep if not path]))
         node = found.plan.nodes.get(part) if called is None else called
         node_graphs = node.subgraphs if node is not None else ()
         called = None if node is None else _called(node, following)
@@ -76,8 +96,9 @@ def graph_at(graph: Any, namespace: str) -> Any:
                 f"Subgraph {namespace} not found: node {part!r} of graph {found.name!r} "
                 + ("runs no graph that keeps checkpoints." if node is not None else "does not exist.")
             )
+        deep = below((*found.plan.deep_migrations, *deep), part)
         found = node_graphs[0]
-    return found
+    return found, deep
 
 
 def _called(node: NodePlan, name: str) -> NodePlan | None:
@@ -94,7 +115,7 @@ def get_state(graph: Any, config: Mapping[str, Any], subgraphs: bool) -> Program
     if loaded is None:
         asked_for: Any = dict(config)
         return StateSnapshot({}, (), asked_for, None, None, None, (), ())
-    at = graph_at(graph, configurable.get("checkpoint_ns") or "")
+    at = level_at(graph, configurable.get("checkpoint_ns") or "")
     explicit = bool(configurable.get("checkpoint_id"))
     return (yield from snapshot(at, loaded, not explicit, graph if subgraphs else None))
 
@@ -108,7 +129,7 @@ def get_history(
 ) -> Program[list[StateSnapshot]]:
     """The states of a namespace, newest first, each as it was stored."""
     configurable = config["configurable"]
-    at = graph_at(graph, configurable.get("checkpoint_ns") or "")
+    at = level_at(graph, configurable.get("checkpoint_ns") or "")
     address = {"configurable": {"checkpoint_ns": "", **_address(configurable)}}
     found = yield request("list", address, filter=filter, before=before, limit=limit)
     states = []
@@ -128,22 +149,24 @@ def _address(configurable: Mapping[str, Any]) -> dict[str, Any]:
     return address
 
 
-def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Program[StateSnapshot]:
+def snapshot(at: tuple[Any, Deep], loaded: CheckpointTuple, apply: bool, root: Any) -> Program[StateSnapshot]:
     """One checkpoint as a person sees it.
 
     Args:
-        graph: The graph at the checkpoint's namespace.
+        at: The graph at the checkpoint's namespace, and the migrations that graphs above declare for it.
         loaded: The checkpoint.
         apply: Whether finished tasks' pending writes show in the values.
         root: The root graph, if nested states are wanted in full.
     """
     configurable = loaded.config["configurable"]
-    machine = reading_machine(graph, configurable, None, str)
+    machine = reading_machine(at[0], configurable, None, str, at[1])
+    loaded = fitted(machine, loaded, "look")
     due = restore_state(machine, loaded)
     pending = pending_by_task(loaded.pending_writes)
     if pending.get(NULL_TASK_ID):
         apply_command_writes(machine, due, pending[NULL_TASK_ID])
-    tasks = due_tasks(machine, due, pending)
+    gone = gone_from(machine, loaded)
+    tasks = _present_tasks(machine, due, pending) if gone else due_tasks(machine, due, pending)
     shown: list[PregelTask] = []
     finished: list[Task] = []
     waiting: list[str] = []
@@ -155,6 +178,11 @@ def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Pro
             finished.append(task)
         if not done or not apply:
             waiting.append(task.node.name)
+    for id, name, path in gone:
+        pairs = pending.get(id, ())
+        error = next((value for channel, value in pairs if channel == ERROR), None)
+        shown.append(PregelTask(id, name, path, error, interrupts_of(pairs)))
+        waiting.append(name)
     state = machine.state
     if apply and finished:
         finished.sort(key=lambda task: task.path_text)
@@ -173,6 +201,16 @@ def snapshot(graph: Any, loaded: CheckpointTuple, apply: bool, root: Any) -> Pro
         tuple(shown),
         tuple(i for task in shown for i in task.interrupts),
     )
+
+
+def _present_tasks(machine: Machine, due: Due, pending: Pending) -> list[Task]:
+    """The tasks of a step some of whose `Send`s name nodes that do not exist; the others keep their places."""
+    kept = [index for index, send in enumerate(due.sends) if send.node in machine.plan.nodes]
+    due.sends = [due.sends[index] for index in kept]
+    tasks = due_tasks(machine, due, pending)
+    for task, index in zip([task for task in tasks if task.index >= 0], kept):
+        task.index = index
+    return tasks
 
 
 def _folded(machine: Machine, finished: Sequence[Task]) -> dict[str, Any]:

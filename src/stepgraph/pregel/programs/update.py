@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from stepgraph.errors import InvalidUpdateError
 from stepgraph.pregel.drivers.recorder import version_source
+from stepgraph.pregel.fitting import Deep, carry_shape, fitted
 from stepgraph.pregel.ledger import Ledger, RecorderPort
 from stepgraph.pregel.machine import Machine
-from stepgraph.pregel.programs.snapshot import graph_at
+from stepgraph.pregel.programs.snapshot import level_at
 from stepgraph.pregel.programs.trampoline import Program, request
 from stepgraph.pregel.restore import due_tasks, pending_by_task, restore_state
 from stepgraph.pregel.scope import Level, Scope
@@ -46,15 +47,15 @@ def bulk_update(
         raise ValueError("No supersteps provided")
     if not all(supersteps):
         raise ValueError("No updates provided")
-    at = graph_at(graph, config["configurable"].get("checkpoint_ns") or "")
+    at, deep = level_at(graph, config["configurable"].get("checkpoint_ns") or "")
     current: dict[str, Any] = dict(config)
     for updates in supersteps:
-        current = yield from _one_superstep(at, current, updates, make_scope(current))
+        current = yield from _one_superstep(at, deep, current, updates, make_scope(current))
     return current
 
 
 def _one_superstep(
-    graph: Any, config: Mapping[str, Any], updates: Sequence[StateUpdate], scope: Scope
+    graph: Any, deep: Deep, config: Mapping[str, Any], updates: Sequence[StateUpdate], scope: Scope
 ) -> Program[dict[str, Any]]:
     configurable = config["configurable"]
     namespace = configurable.get("checkpoint_ns") or ""
@@ -73,6 +74,7 @@ def _one_superstep(
     if checkpoint_id:
         newest = yield request("get_tuple", {"configurable": address})
     level = Level(namespace)
+    level.deep_migrations = deep
     machine = Machine(graph.plan, scope, level)
     machine.context, machine.store = scope.context, scope.store
     recorder = Collected(scope.thread_id)
@@ -82,12 +84,15 @@ def _one_superstep(
         ledger.tip = None if newest is None else newest.checkpoint["id"]
     machine.step = -1
     due = None
+    carry_shape(machine)
     if loaded is not None:
-        if loaded.metadata and METADATA_KEY_TRACE in loaded.metadata:
-            ledger.metadata[METADATA_KEY_TRACE] = loaded.metadata[METADATA_KEY_TRACE]
+        loaded = fitted(machine, loaded, "update")
+        known: Any = loaded.metadata
+        if known and METADATA_KEY_TRACE in known:
+            ledger.metadata[METADATA_KEY_TRACE] = known[METADATA_KEY_TRACE]
         due = restore_state(machine, loaded)
     yield from _apply(machine, loaded, due, updates)
-    yield request("__store__", recorder.steps, None if loaded is None else loaded.checkpoint)
+    yield request("__store__", recorder.steps, loaded)
     stored = {**address, "checkpoint_id": ledger.head}
     if namespace:
         stored["checkpoint_map"] = {**level.parents, namespace: ledger.head}
