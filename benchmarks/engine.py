@@ -21,6 +21,7 @@ class Engine:
         "add_messages": "graph.message",
         "InMemorySaver": "checkpoint.memory",
         "SqliteSaver": "checkpoint.sqlite",
+        "PostgresSaver": "checkpoint.postgres",
         "BaseCheckpointSaver": "checkpoint.base",
         "create_react_agent": "prebuilt",
     }

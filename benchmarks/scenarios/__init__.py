@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.kinds import Scenario
-from benchmarks.scenarios import callbacks, executors, fans, laws, loops, messages, storage, wide
+from benchmarks.scenarios import callbacks, executors, fans, laws, loops, messages, postgres, storage, wide
 
 ALL: list[Scenario] = [
     *loops.SCENARIOS,
@@ -14,4 +14,5 @@ ALL: list[Scenario] = [
     *laws.SCENARIOS,
     *executors.SCENARIOS,
     *storage.SCENARIOS,
+    *postgres.SCENARIOS,
 ]
