@@ -226,6 +226,8 @@ async def adrive(machine: Machine, tasks: Sequence[Task]) -> None:
     """Run a machine to its end."""
     recorder = machine.recorder
     since = perf_counter()
+    if recorder is not None and recorder.waits:
+        await recorder.abetween_steps()
     while tasks:
         if is_sync_step(tasks):
             tasks = await offload(machine, _segment, machine, tasks)

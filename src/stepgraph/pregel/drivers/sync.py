@@ -144,6 +144,8 @@ def run_tasks(machine: Machine, tasks: Sequence[Task]) -> None:
 def drive(machine: Machine, tasks: Sequence[Task]) -> None:
     """Run a machine to its end."""
     recorder = machine.recorder
+    if recorder is not None and recorder.waits:
+        recorder.between_steps()
     while tasks:
         if len(tasks) == 1:
             run_task(tasks[0])
