@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def test_exit_handlers_still_see_the_programs_module(printed: Printed) -> None:
         atexit.register(lambda: print(sys.modules["__main__"].Kept is Kept))
     """)
     assert lines == ["True"]
+
+
+def test_the_variables_alone_are_enough(run: Run) -> None:
+    lines = run("-m", "stepgraph.compat", "--env").stdout.splitlines()
+    variables = dict(shlex.split(line)[1].split("=", 1) for line in lines)
+    done = run("-c", "import langgraph.graph; print(langgraph.graph.__name__)", **variables)
+    assert done.stdout == "stepgraph.graph\n", done.stderr
+    again = run("-m", "stepgraph.compat", "--env", **variables)
+    assert again.stdout.splitlines() == lines
 
 
 def test_a_wrong_command_line_says_how_it_is_used(run: Run) -> None:

@@ -9,20 +9,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from shlex import quote
 from types import ModuleType
 from typing import Final, NoReturn
 
-from stepgraph.compat.installing import install
+from stepgraph.compat.installing import install, variables
 from stepgraph.compat.names import ROOT, VERSIONS
 
 USAGE: Final = f"""\
 usage: python -m stepgraph.compat PROGRAM [ARGS ...]
        python -m stepgraph.compat -m MODULE [ARGS ...]
+       eval "$(python -m stepgraph.compat --env)"
 
 Run a program that was written for LangGraph on stepgraph's engine, unmodified: every `import langgraph...` is answered by
 stepgraph (as langgraph {VERSIONS[ROOT]}), in the program and in the Python processes that it starts.
 
-PROGRAM is a file, or a folder or zip file with a __main__.py."""
+PROGRAM is a file, or a folder or zip file with a __main__.py. --env prints the environment variables with which every
+Python process does so by itself."""
 
 MISUSED: Final = 2
 
@@ -39,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] in (["-h"], ["--help"]):
         print(USAGE)
+        return
+    if words == ["--env"]:
+        for name, value in variables(os.environ).items():
+            print(f"export {name}={quote(value)}")
         return
     if not words or (words[0] == "-m" and len(words) == 1):
         _misused("name a program, or a module after -m")

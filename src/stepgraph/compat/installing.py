@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,7 +48,7 @@ def install(*, subprocesses: bool = False) -> None:
         sys.meta_path.append(ReverseFinder())
         defaults.unknown_target = "warn"
     if subprocesses:
-        _inherit(os.environ)
+        os.environ.update(variables(os.environ))
 
 
 def _refuse_a_mixture() -> None:
@@ -65,12 +66,17 @@ def _place(module: Any) -> str:
     return str(file or next(iter(getattr(module, "__path__", None) or ()), "an unknown place"))
 
 
-def _inherit(environment: Any) -> None:
-    environment[VARIABLE] = "1"
+def variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables that put the hook into every Python process that has them.
+
+    Args:
+        environment: The variables there are: what is on `PYTHONPATH` stays there.
+    """
     source = str(Path(__file__).parents[2])
     known = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
     wanted = [str(STARTUP)] if _is_installed(source) else [str(STARTUP), source]
-    environment["PYTHONPATH"] = os.pathsep.join([*wanted, *[entry for entry in known if entry not in wanted]])
+    path = os.pathsep.join([*wanted, *[entry for entry in known if entry not in wanted]])
+    return {VARIABLE: "1", "PYTHONPATH": path}
 
 
 def _is_installed(source: str) -> bool:
