@@ -1,6 +1,6 @@
-"""Threads in memory that expire: when they do follows from their holds and from the time of their newest checkpoint.
+"""Threads in memory that expire.
 
-Rules: storing a step does nothing here. Leases are not kept: all runs on a saver in memory are in one process, where the
+Rules: storing a step does nothing here: the run that does it holds its thread. Leases are not kept: all runs on a saver in memory are in one process, where the
 register of runs at work keeps others out.
 """
 
@@ -11,7 +11,6 @@ from time import time
 from typing import TYPE_CHECKING
 
 from stepgraph.checkpoint.expiry import Expiring
-from stepgraph.checkpoint.ids import unix_time_of
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.growth.rows import Key
@@ -81,14 +80,8 @@ class MemoryHolds(Expiring):
     def _has_expired(self, thread_id: str) -> bool:
         if self.ttl is None:
             return False
-        times = [unix_time_of(history.newest or "") for history in self._levels(thread_id)]
-        deadlines = [made + self.ttl for made in times if made is not None]
-        if thread_id in self._deadlines:
-            deadlines.append(self._deadlines[thread_id])
-        return bool(deadlines) and max(deadlines) <= self._now()
-
-    def _levels(self, thread_id: str) -> list[MemoryHistory]:
-        return [history for key, history in list(self._histories.items()) if key[0] == thread_id]
+        deadline = self._deadlines.get(thread_id)
+        return deadline is not None and deadline <= self._now()
 
     def _expired_threads(self, keys: Mapping[Key, MemoryHistory]) -> set[str]:
         if self.ttl is None:

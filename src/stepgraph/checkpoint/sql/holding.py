@@ -5,13 +5,13 @@ Rules: no connections here. Without a `ttl` no method that reads or writes asks 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from stepgraph.checkpoint.expiry import Expiring, touched
 from stepgraph.checkpoint.holds import Hold
 from stepgraph.checkpoint.sql.statements import R, StatementProgram
-from stepgraph.checkpoint.step_saver import StepSaver, key_of
+from stepgraph.checkpoint.step_saver import StepSaver
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.growth.codec import Codec
@@ -55,23 +55,7 @@ class HoldingSaver(Expiring, StepSaver):
         """Async twin of `end_hold`."""
         await self._runner.awrite(self._programs.end_hold(hold, self.ttl), durable=False)
 
-    # ---- writes outside of runs let a thread live on
-
-    def put_writes(
-        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Store what a task wrote against a checkpoint, before a later checkpoint folds it."""
-        if self.ttl is not None:
-            self.begin_hold(touched(self, key_of(config)[0]))
-        super().put_writes(config, writes, task_id, task_path)
-
-    async def aput_writes(
-        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Async twin of `put_writes`."""
-        if self.ttl is not None:
-            await self.abegin_hold(touched(self, key_of(config)[0]))
-        await self.astore((self.encode_writes(config, writes, task_id, task_path),), durable=True)
+    # ---- a checkpoint that is put lets its thread live on, a thread that has expired is not there
 
     def _room_for(self, key: Key, checkpoint_id: str) -> StatementProgram[bool]:
         """What comes before a complete checkpoint is stored."""

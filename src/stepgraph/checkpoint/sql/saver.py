@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequenc
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
-from stepgraph.checkpoint.expiry import touched
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError
 from stepgraph.checkpoint.growth.frames import Frame
 from stepgraph.checkpoint.growth.lanes import Lane
@@ -122,8 +121,6 @@ class BaseSqlSaver(HoldingSaver):
 
         It is defined here, beside `get_tuple`, because the engine hands steps only to a class that defines both.
         """
-        if self.ttl is not None:
-            self.begin_hold(touched(self, key_of(config)[0]))
         super().put_step(config, changes, metadata, durable=durable)
 
     async def aput_step(
@@ -135,8 +132,6 @@ class BaseSqlSaver(HoldingSaver):
         durable: bool = True,
     ) -> None:
         """Async twin of `put_step`."""
-        if self.ttl is not None:
-            await self.abegin_hold(touched(self, key_of(config)[0]))
         await super().aput_step(config, changes, metadata, durable=durable)
 
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
@@ -443,6 +438,12 @@ class BaseSqlSaver(HoldingSaver):
         encoded.replaces = replaces
         await self.astore((encoded,), durable=True)
         return config_of(key, checkpoint_id)
+
+    async def aput_writes(
+        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Async twin of `put_writes`."""
+        await self.astore((self.encode_writes(config, writes, task_id, task_path),), durable=True)
 
 
 list_ = list

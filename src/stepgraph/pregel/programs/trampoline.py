@@ -11,6 +11,7 @@ from collections.abc import Generator, Mapping
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+from stepgraph.checkpoint.expiry import touched
 from stepgraph.pregel.branches import follow_branches
 from stepgraph.pregel.call import afollow_branches
 from stepgraph.pregel.drivers import heart
@@ -127,15 +128,14 @@ async def _async_call(saver: Any, method: str, arguments: Any, direct: bool, own
 
 def storing(saver: Any, steps: Any, known: Any) -> list[tuple[str, tuple[Any, ...]]]:
     """The calls that store what a ledger collected with this saver."""
-    if takes_steps(saver):
-        return [
-            (
-                "put_step",
-                ({"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}, changes, metadata),
-            )
-            for thread_id, namespace, changes, metadata in steps
-        ]
     calls: list[tuple[str, tuple[Any, ...]]] = []
+    if takes_steps(saver):
+        if getattr(saver, "ttl", None) is not None:
+            calls = [("begin_hold", (touched(saver, str(steps[0][0])),))]
+        for thread_id, namespace, changes, metadata in steps:
+            config = {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}
+            calls.append(("put_step", (config, changes, metadata)))
+        return calls
     for thread_id, namespace, changes, metadata in steps:
         recorder = PlainRecorder(saver, thread_id)
         recorder.perform = calls.extend  # type: ignore
