@@ -6,6 +6,7 @@ import pytest
 
 from cli.conftest import Command
 from cli.harness import DEMO, flow
+from stepgraph.checkpoint.sqlite import SqliteSaver
 from stepgraph.cli.prune import age
 
 
@@ -107,7 +108,28 @@ def test_prune_by_age_keeps_what_is_young(finished: Command) -> None:
     assert steps(finished) == before
 
 
-@pytest.mark.parametrize("words", [(), ("--all", "--thread", "t")])
+def test_prune_keeps_to_the_levels_that_are_named(finished: Command) -> None:
+    before = steps(finished)
+    assert finished("prune", "--all", "--namespace", "elsewhere", "--yes", "--json").data["checkpoints"] == 0
+    assert steps(finished) == before
+    finished("prune", "--all", "--namespace", "", "--yes")
+    assert steps(finished) == [4]
+
+
+def test_prune_deletes_threads_whose_time_is_over(finished: Command) -> None:
+    finished("run", flow("chain"), "--input", "{}", "--thread", "other")
+    with SqliteSaver.from_conn_string("stepgraph.db", ttl=60) as saver:
+        saver.copy_thread("other", "copied")
+        with saver.cursor() as cursor:
+            cursor.execute("UPDATE stepgraph_threads SET expires_at = 0")
+    done = finished("prune", "--expired", "--vacuum", "--yes", "--json")
+    assert [thread for thread, count in done.data["deleted"].items() if count] == ["copied"]
+    assert [row["thread_id"] for row in finished("threads", "--json").data] == ["other", "t"]
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--all", "--thread", "t"), ("--all", "--expired"), ("--expired", "--older-than", "1h")]
+)
 def test_prune_wants_to_know_which_threads(stepgraph: Command, words: tuple[str, ...]) -> None:
     assert stepgraph("prune", *words).code == 2
 

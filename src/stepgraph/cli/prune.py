@@ -12,7 +12,8 @@ EXAMPLES = """\
 examples:
   stepgraph prune --thread article-1 --db threads.db         (keeps the newest checkpoint of each level)
   stepgraph prune --all --older-than 30d --yes
-  stepgraph prune --thread article-1 --delete --yes          (the whole thread)"""
+  stepgraph prune --thread article-1 --delete --yes          (the whole thread)
+  stepgraph prune --expired --yes                            (threads whose time to live is over)"""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -23,6 +24,9 @@ def describe(parser: ArgumentParser) -> None:
         "--thread", "-t", metavar="ID", action="append", help="a thread; may be given several times"
     )
     parser.add_argument("--all", action="store_true", help="all threads")
+    parser.add_argument(
+        "--expired", action="store_true", help="delete the threads whose time to live (ttl) is over"
+    )
     add_database(parser)
     parser.add_argument(
         "--delete", action="store_true", help="delete the threads, not only what is old in them"
@@ -32,6 +36,17 @@ def describe(parser: ArgumentParser) -> None:
         metavar="AGE",
         type=age,
         help="only checkpoints older than this: 90s, 15m, 12h, 30d, 4w",
+    )
+    parser.add_argument(
+        "--namespace",
+        metavar="NS",
+        action="append",
+        help="only this level ('' is the root); may be given several times",
+    )
+    parser.add_argument(
+        "--vacuum",
+        action="store_true",
+        help="write a SQLite file anew without the space of what was deleted; files of stepgraph do without",
     )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     add_json(parser)
@@ -60,8 +75,10 @@ def run(args: Namespace) -> int:
     from stepgraph.cli.storage import storage
     from stepgraph.cli.values import dumps
 
-    if args.all == bool(args.thread):
-        raise Misuse("Say which threads: --thread ID (several times, if wanted), or --all.")
+    if args.all + bool(args.thread) + args.expired != 1:
+        raise Misuse("Say which threads: --thread ID (several times, if wanted), --all, or --expired.")
+    if args.expired and (args.delete or args.older_than is not None or args.namespace):
+        raise Misuse("--expired deletes whole threads: leave out --delete, --older-than and --namespace.")
     with storage(args) as place:
         before = _counts(place.saver)
         unknown = [thread for thread in args.thread or () if thread not in before]
@@ -70,15 +87,10 @@ def run(args: Namespace) -> int:
                 f"Thread {unknown[0]!r} is not stored in {place.name}; nothing was deleted.",
                 "List what is there with: stepgraph threads",
             )
-        threads = list(before) if args.all else args.thread
+        threads = args.thread or list(before)
         if not (args.yes or _agreed(args, threads, place.name)):
             raise CommandError("Nothing was deleted.", "Say --yes to delete without being asked.")
-        options: dict[str, Any] = {"strategy": "delete" if args.delete else "keep_latest"}
-        if args.older_than is not None:
-            from datetime import timedelta
-
-            options["older_than"] = timedelta(seconds=args.older_than)
-        place.saver.prune(threads, **options)
+        _delete(args, place.saver, threads)
         after = _counts(place.saver)
         gone = {thread: before[thread] - after.get(thread, 0) for thread in threads}
         if args.json:
@@ -87,6 +99,22 @@ def run(args: Namespace) -> int:
             words = f"  {sum(gone.values())} checkpoints in {place.name}"
             output().say(Styled("deleted", "good"), words)
     return DONE
+
+
+def _delete(args: Namespace, saver: Any, threads: list[str]) -> None:
+    if args.expired:
+        saver.sweep_ttl()
+    else:
+        options: dict[str, Any] = {"strategy": "delete" if args.delete else "keep_latest"}
+        if args.older_than is not None:
+            from datetime import timedelta
+
+            options["older_than"] = timedelta(seconds=args.older_than)
+        if args.namespace:
+            options["namespaces"] = args.namespace
+        saver.prune(threads, **options)
+    if args.vacuum and hasattr(saver, "vacuum"):
+        saver.vacuum()
 
 
 def _counts(saver: Any) -> dict[str, int]:
@@ -102,7 +130,12 @@ def _agreed(args: Namespace, threads: list[str], place: str) -> bool:
 
     if args.json:
         return False
+    if args.expired:
+        return _is_yes(ask(f"Delete the threads in {place} whose time to live is over? [y/N] "))
     named = ", ".join(threads[:5]) + (", ..." if len(threads) > 5 else "")
     what = "all of" if args.delete else "old checkpoints of"
-    line = ask(f"Delete {what} {len(threads)} threads ({named}) in {place}? [y/N] ")
+    return _is_yes(ask(f"Delete {what} {len(threads)} threads ({named}) in {place}? [y/N] "))
+
+
+def _is_yes(line: str | None) -> bool:
     return line is not None and line.strip().lower() in ("y", "yes")

@@ -9,7 +9,7 @@ Rules: `aiosqlite` is never imported: who passes a connection has it.
 
 from __future__ import annotations
 
-from asyncio import Lock, get_running_loop
+from asyncio import Lock, get_running_loop, to_thread
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.checkpoint.sql.runners import LoopRunner, ThreadRunner
 from stepgraph.checkpoint.sql.saver import BaseSqlSaver
 from stepgraph.checkpoint.sql.statements import R, StatementProgram
-from stepgraph.checkpoint.sqlite.connections import Connections, connect
+from stepgraph.checkpoint.sqlite.connections import GIVES_BACK, VACUUM, Connections, connect
 from stepgraph.checkpoint.sqlite.programs import SqlitePrograms
 from stepgraph.checkpoint.sqlite.schema import migrate
 
@@ -61,6 +61,8 @@ class AwaitedRunner(LoopRunner):
                 if not self._is_open():
                     await self.connection
                 await self._execute("PRAGMA busy_timeout = 30000")
+                if not (await self.connection.execute_fetchall("PRAGMA page_count"))[0][0]:  # type: ignore[index]
+                    await self._execute(GIVES_BACK)
                 await self._execute("PRAGMA journal_mode = WAL")
                 await self._transact(migrate())
                 self.ready = True
@@ -70,6 +72,13 @@ class AwaitedRunner(LoopRunner):
             return self.connection.in_transaction is not None
         except ValueError:
             return False
+
+    async def avacuum(self) -> None:
+        """Write the file anew without what was deleted; from then on it gives back by itself."""
+        await self.aset_up()
+        async with self.lock:
+            for sql in VACUUM:
+                await self.connection.execute_fetchall(sql)
 
     async def aread(self, program: StatementProgram[R]) -> R:
         """Run a program that reads: as one transaction, so that it sees one state."""
@@ -179,6 +188,17 @@ class AsyncSqliteSaver(BaseSqlSaver):
         finally:
             await saver.astop_ttl_sweeper()
             connections.close()
+
+    async def vacuum(self) -> None:
+        """Give all unused space of the file back to the system.
+
+        Files give back what is deleted by themselves. One that was made by another program does after this; it takes as long
+        as writing the file anew, and nobody else may write meanwhile.
+        """
+        if isinstance(self._runner, AwaitedRunner):
+            await self._runner.avacuum()
+        else:
+            await to_thread(self._runner.connections.vacuum)  # type: ignore[attr-defined]
 
     async def setup(self) -> None:
         """Make or migrate the tables. Called by itself when it is needed."""

@@ -23,6 +23,9 @@ __all__ = ("Connections", "connect", "file_of")
 
 _WAIT: Final = 30.0
 """So many seconds a writer waits for another process."""
+GIVES_BACK: Final = "PRAGMA auto_vacuum = FULL"
+"""Lets a file shrink where something is deleted; only a file without any table takes it, or one that is vacuumed."""
+VACUUM: Final = (GIVES_BACK, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
 _IDLE: Final = 8
 """So many idle readers are kept."""
 
@@ -82,6 +85,8 @@ class Connections:
                 self._path = file_of(self.connection)
                 self._file_lock = file_lock(self._path or f":memory:{id(self.connection)}")
                 _execute(self.connection, f"PRAGMA busy_timeout = {int(_WAIT * 1000)}")
+                if not self.connection.execute("PRAGMA page_count").fetchone()[0]:
+                    _execute(self.connection, GIVES_BACK)
                 if self._path:
                     self._use_write_ahead_log()
                 with self._file_lock:
@@ -109,6 +114,13 @@ class Connections:
         if self.owned:
             with self.lock:
                 self.connection.close()
+
+    def vacuum(self) -> None:
+        """Write the file anew without what was deleted; from then on it gives back by itself."""
+        self.set_up()
+        with self._file_lock, self.lock, _explained():
+            for sql in VACUUM:
+                self.connection.execute(sql).fetchall()
 
     # ---- running programs
 

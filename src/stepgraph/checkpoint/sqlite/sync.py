@@ -71,6 +71,14 @@ class SqliteSaver(BaseSqlSaver):
         """Make or migrate the tables. Called by itself when it is needed."""
         self._connections.set_up()
 
+    def vacuum(self) -> None:
+        """Give all unused space of the file back to the system.
+
+        Files give back what is deleted by themselves. One that was made by another program does after this; it takes as long
+        as writing the file anew, and nobody else may write meanwhile.
+        """
+        self._connections.vacuum()
+
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[Any]:
         """A cursor on the connection, for statements of your own.
