@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from checkpoint.imports.shapes import SHAPES, Library
 from checkpoint.imports.write import config_of, go_on, look
 from stepgraph.checkpoint.imports.source import Source
@@ -46,6 +48,8 @@ def check_goes_on(
         paths: Whether the paths of tasks were stored.
         asynchronous: Whether the runs are awaited.
     """
+    if SHAPES[shape].needs:
+        pytest.importorskip(SHAPES[shape].needs or "")
     (report,) = import_threads(source, saver, [shape])
     assert not report.problems
     assert report.stored > 0

@@ -31,6 +31,8 @@ class Library:
         self.Send, self.Command, self.interrupt = types.Send, types.Command, types.interrupt
         func = import_module(f"{package}.func")
         self.entrypoint, self.task = func.entrypoint, func.task
+        self.add_messages = import_module(f"{package}.graph.message").add_messages
+        self.pregel, self.channels = import_module(f"{package}.pregel"), import_module(f"{package}.channels")
         self.did: list[Any] = []
         self.broken = True
         self.asynchronous = False
@@ -118,12 +120,18 @@ class Shape:
         build: Makes the graph with a saver.
         begin: What is done before the thread is stored.
         go_on: What is done after it was stored or imported.
+        needs: A module without which it cannot be run.
+        since: The first version of LangGraph that can run it.
     """
 
-    def __init__(self, build: Build, begin: list[Step], go_on: list[Step]) -> None:
+    def __init__(
+        self, build: Build, begin: list[Step], go_on: list[Step], needs: str | None = None, since: str = ""
+    ) -> None:
         self.build = build
         self.begin = begin
         self.go_on = go_on
+        self.needs = needs
+        self.since = since
 
 
 def given(value: Any, **options: Any) -> Step:
@@ -457,6 +465,213 @@ def _half_joined(lib: Library, saver: Any) -> Any:
     return graph.compile(saver)
 
 
+def _messages(lib: Library, saver: Any) -> Any:
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+
+    fields = {"messages": Annotated[list[Any], lib.add_messages]}
+    chat = TypedDict("chat", fields, total=False)  # type: ignore[operator]  # the reducer is the library's
+
+    def model(state: Any) -> Any:
+        lib.did.append("model")
+        call = {"name": "pay", "args": {"sum": 3}, "id": "call-1", "type": "tool_call"}
+        return {"messages": [AIMessage("I pay.", id="m2", tool_calls=[call], response_metadata={"n": 1})]}
+
+    def tool(state: Any) -> Any:
+        asked = state["messages"][-1].tool_calls[0]
+        answer = lib.interrupt({"asked": asked["args"], "message": state["messages"][0]})
+        lib.did.append("tool")
+        return {
+            "messages": [ToolMessage(answer, tool_call_id=asked["id"], id="m3"), HumanMessage("Hm.", id="m1")]
+        }
+
+    return chain(lib, ("model", model), ("tool", tool), schema=chat).compile(saver)
+
+
+def _said(lib: Library, graph: Any, config: dict[str, Any]) -> Any:
+    """Begin a conversation."""
+    from langchain_core.messages import HumanMessage
+
+    return lib.run(graph, {"messages": [HumanMessage("Pay!", id="m1")]}, config)
+
+
+def _calls_in_sends(lib: Library, saver: Any) -> Any:
+    @lib.task
+    def double(n: int) -> int:
+        lib.did.append(f"double {n}")
+        return n * 2
+
+    def work(state: Any) -> Any:
+        n = state["n"]
+        found = [double(n), double(n + 10)]
+        return {"log": [[future.result() for future in found], lib.interrupt(f"{n}?") if n else None]}
+
+    graph = lib.StateGraph(Log)
+    graph.add_node("work", work)
+    graph.add_conditional_edges(lib.START, lambda s: [lib.Send("work", {"n": n}) for n in range(3)], ["work"])
+    return graph.compile(saver)
+
+
+def _calls_in_calls(lib: Library, saver: Any) -> Any:
+    @lib.task
+    def inner(n: int) -> Any:
+        lib.did.append(f"inner {n}")
+        return n + 1
+
+    @lib.task
+    def outer(n: int) -> Any:
+        one, two = inner(n), inner(n * 10)
+        found = one.result() + two.result()
+        answer = lib.interrupt("outer?")
+        lib.did.append(f"outer {n}")
+        return [found, answer]
+
+    @lib.entrypoint(checkpointer=saver)
+    def workflow(n: int) -> Any:
+        return outer(n).result()
+
+    return workflow
+
+
+def _failing_call(lib: Library, saver: Any) -> Any:
+    @lib.task
+    def step(n: int) -> int:
+        if lib.broken and n == 3:
+            raise RuntimeError("out of order")
+        lib.did.append(f"step {n}")
+        return n
+
+    @lib.entrypoint(checkpointer=saver)
+    def workflow(n: int) -> Any:
+        return [step(i).result() for i in range(n)]
+
+    return workflow
+
+
+def _deferred(lib: Library, saver: Any) -> Any:
+    graph = lib.StateGraph(Log)
+    for name in ("a", "b", "c"):
+        graph.add_node(name, says(lib, name))
+    graph.add_node("ask", asks(lib, "ask"))
+    graph.add_node("last", says(lib, "last"), defer=True)
+    graph.add_edge(lib.START, "a")
+    graph.add_edge(lib.START, "b")
+    graph.add_edge("a", "last")
+    graph.add_edge("b", "ask")
+    graph.add_edge("ask", "c")
+    graph.add_edge("c", "last")
+    return graph.compile(saver)
+
+
+def _sends_by_command(lib: Library, saver: Any) -> Any:
+    def split(state: Any) -> Any:
+        lib.did.append("split")
+        goto = [lib.Send("work", {"n": 1}), "other", lib.Send("work", {"n": 2})]
+        return lib.Command(update={"log": ["split"]}, goto=goto)
+
+    def work(state: Any) -> Any:
+        answer = lib.interrupt(f"{state['n']}?")
+        lib.did.append(f"work {state['n']}")
+        return {"log": [answer]}
+
+    graph = lib.StateGraph(Log)
+    graph.add_node("split", split, destinations=("work", "other"))
+    graph.add_node("work", work)
+    graph.add_node("other", says(lib, "other"))
+    graph.add_edge(lib.START, "split")
+    return graph.compile(saver)
+
+
+def _hands_up(lib: Library, saver: Any) -> Any:
+    def leave(state: Any) -> Any:
+        answer = lib.interrupt("where?")
+        lib.did.append("leave")
+        return lib.Command(graph=lib.Command.PARENT, update={"log": [answer]}, goto=answer)
+
+    child = chain(lib, ("x", says(lib, "x")), ("leave", leave)).compile()
+    graph = lib.StateGraph(Log)
+    graph.add_node("child", child, destinations=("a", "b"))
+    for name in ("a", "b"):
+        graph.add_node(name, says(lib, name))
+    graph.add_edge(lib.START, "child")
+    return graph.compile(saver)
+
+
+def _keeps_state_below(lib: Library, saver: Any) -> Any:
+    leaf = chain(lib, ("x", says(lib, "x")), ("ask", asks(lib, "leaf", "1?", "2?"))).compile()
+    middle = chain(lib, ("m", says(lib, "m")), ("leaf", leaf)).compile(checkpointer=True)
+    return chain(lib, ("a", says(lib, "a")), ("middle", middle), ("b", says(lib, "b"))).compile(saver)
+
+
+def _bare_state(lib: Library, saver: Any) -> Any:
+    def add(state: Any) -> Any:
+        lib.did.append("add")
+        return [len(state)]
+
+    def ask(state: Any) -> Any:
+        answer = lib.interrupt(state)
+        lib.did.append("ask")
+        return [answer]
+
+    return chain(lib, ("add", add), ("ask", ask), schema=Annotated[list[Any], operator.add]).compile(saver)
+
+
+def _low_level(lib: Library, saver: Any) -> Any:
+    def ask(value: Any) -> Any:
+        answer = lib.interrupt(f"{value}?")
+        lib.did.append("ask")
+        return f"{value} {answer}"
+
+    def note(value: Any) -> Any:
+        lib.did.append("note")
+        return f"noted {value}"
+
+    builder = lib.pregel.NodeBuilder
+    nodes = {
+        "ask": builder().subscribe_only("a").do(ask).write_to("b"),
+        "note": builder().subscribe_only("a").do(note).write_to("c"),
+        "end": builder().subscribe_only("b").do(lambda value: value.upper()).write_to("d"),
+    }
+    channels = {name: lib.channels.LastValue(str) for name in "abcd"}
+    return lib.pregel.Pregel(
+        nodes=nodes,
+        channels=channels,
+        input_channels="a",
+        output_channels=["b", "c", "d"],
+        checkpointer=saver,
+    )
+
+
+def _handled(lib: Library, saver: Any) -> Any:
+    def fail(state: Any) -> Any:
+        lib.did.append("fail")
+        raise RuntimeError("out of order")
+
+    def handle(state: Any, error: Any) -> Any:
+        answer = lib.interrupt(f"what about {error.error}?")
+        lib.did.append("handle")
+        return {"log": [answer]}
+
+    errors = import_module(f"{lib.package}.errors")
+    handle.__annotations__["error"] = errors.NodeError
+    graph = lib.StateGraph(Log)
+    graph.add_node("fail", fail, error_handler=handle)
+    graph.add_node("beside", says(lib, "beside"))
+    graph.add_node("end", says(lib, "end"))
+    for name in ("fail", "beside"):
+        graph.add_edge(lib.START, name)
+    graph.add_edge("beside", "end")
+    return graph.compile(saver)
+
+
+def answered_one_by_one(lib: Library, graph: Any, config: dict[str, Any]) -> Any:
+    """Resume with the answers to one question after the other, by id."""
+    answer: Any = None
+    asked = sorted(graph.get_state(config).interrupts, key=lambda question: str(question.value))
+    for question in asked:
+        answer = lib.run(graph, lib.Command(resume={question.id: str(question.value).upper()}), config)
+    return answer
+
+
 START_INPUT: dict[str, Any] = {"log": ["in"]}
 SHAPES: dict[str, Shape] = {
     "linear": Shape(_linear, [given(START_INPUT)], [answered("yes"), given(START_INPUT), answered("again")]),
@@ -494,5 +709,22 @@ SHAPES: dict[str, Shape] = {
     "goes round": Shape(_goes_round, [given(START_INPUT)], [answered(1), answered(2)]),
     "stores nothing inside": Shape(_stores_nothing_inside, [given(START_INPUT)], [answered("yes")]),
     "half joined": Shape(_half_joined, [given(START_INPUT)], [answered("yes")]),
+    "messages": Shape(_messages, [_said], [answered("paid")], needs="langchain_core"),
+    "calls in sends": Shape(_calls_in_sends, [given(START_INPUT)], [answered_each]),
+    "calls in calls": Shape(_calls_in_calls, [given(1)], [answered("yes")]),
+    "failed call": Shape(_failing_call, [failed(5)], [mended, given(None)]),
+    "deferred": Shape(_deferred, [given(START_INPUT)], [answered("yes")]),
+    "sends by command": Shape(_sends_by_command, [given(START_INPUT)], [answered_each]),
+    "hands up": Shape(_hands_up, [given(START_INPUT)], [answered("b")]),
+    "keeps state below": Shape(
+        _keeps_state_below,
+        [given(START_INPUT), answered(1)],
+        [answered(2), given(START_INPUT), answered(3), answered(4)],
+    ),
+    "bare state": Shape(_bare_state, [given(["in"])], [answered("yes")]),
+    "low level": Shape(_low_level, [given("go")], [answered("yes")]),
+    "handled": Shape(_handled, [given(START_INPUT)], [answered("yes")], since="1.2"),
+    "both ask, one by one": Shape(_both_ask, [given(START_INPUT)], [answered_one_by_one]),
+    "sent graphs, one by one": Shape(_send_graph, [given(START_INPUT)], [answered_one_by_one]),
     "ended": Shape(_linear, [given(START_INPUT), answered(1)], [given(START_INPUT), answered(2)]),
 }

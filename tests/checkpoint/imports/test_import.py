@@ -70,7 +70,9 @@ def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
 def test_an_imported_thread_goes_on_as_it_would_have(
     database: str, source: Source, saver: Any, shape: str, asynchronous: bool
 ) -> None:
-    expected = json.loads((GOLDEN / f"{database}.json").read_text())[shape]
+    expected = json.loads((GOLDEN / f"{database}.json").read_text()).get(shape)
+    if expected is None:
+        pytest.skip("this version of LangGraph does not know such programs")
     check_goes_on(source, saver, shape, expected, paths="0.6.11" not in database, asynchronous=asynchronous)
 
 

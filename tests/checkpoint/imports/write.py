@@ -58,9 +58,19 @@ def go_on(lib: Library, graph: Any, shape: Shape, config: dict[str, Any]) -> dic
     return {"answers": answers, "did": did, "next": list(graph.get_state(config).next)}
 
 
+def shapes() -> dict[str, Shape]:
+    """The shapes that the installed LangGraph can run."""
+    found = tuple(map(int, version("langgraph").split(".")[:2]))
+    return {
+        name: shape
+        for name, shape in SHAPES.items()
+        if not shape.since or found >= tuple(map(int, shape.since.split(".")))
+    }
+
+
 def begin(saver: Any) -> None:
     """Run all shapes with LangGraph up to where they stop."""
-    for name, shape in SHAPES.items():
+    for name, shape in shapes().items():
         lib = Library("langgraph")
         graph = shape.build(lib, saver)
         for step in shape.begin:
@@ -70,7 +80,7 @@ def begin(saver: Any) -> None:
 def finish(saver: Any) -> dict[str, Any]:
     """What LangGraph makes of the threads when it goes on."""
     expected: dict[str, Any] = {}
-    for name, shape in SHAPES.items():
+    for name, shape in shapes().items():
         lib = Library("langgraph")
         graph = shape.build(lib, saver)
         seen = look(graph, config_of(name))

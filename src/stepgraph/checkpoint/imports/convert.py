@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 Pairs = list[tuple[str, Any]]
 
 _CALL: Final = f"~{PUSH}, ~"
-_SEND_PATH: Final = re.compile(rf"(~{PUSH}, \d{{10}}), 0{{10}}")
+_TRUTH_VALUE: Final = re.compile(rf"(~{PUSH}, \d{{10}}|, node_error_handler), 0{{10}}")
+"""Where a path of LangGraph has a number for `False`."""
 
 
 class TaskWritten(NamedTuple):
@@ -136,7 +137,7 @@ def _by_task(writes: Sequence[FoundWrite], cipher: AesCipher | None) -> dict[str
                 value = questions(value, ids.seeded)
             if value is not MISSING:
                 pairs.append((write.channel, value))
-        result[task_id] = _SEND_PATH.sub(r"\1, False", found[0].path or ""), pairs
+        result[task_id] = _TRUTH_VALUE.sub(r"\1, False", found[0].path or ""), pairs
     return result
 
 
