@@ -18,6 +18,7 @@ import pytest
 
 from stepgraph.checkpoint.changes import StepChanges, add_returned
 from stepgraph.checkpoint.growth import tracker
+from stepgraph.checkpoint.placed import FanWrites, Placed, PlacedWrites, expanded
 from stepgraph.checkpoint.sqlite import SqliteSaver
 from stepgraph.checkpoint.sqlite.schema import MIGRATIONS
 from stepgraph.values.commands import Interrupt, Send
@@ -102,6 +103,59 @@ def write(saver: SqliteSaver) -> None:
         parent = step.id
     config = {"configurable": {**CONFIG["configurable"], "checkpoint_id": parent}}
     saver.put_writes(config, [("log", [1]), ("__interrupt__", (Interrupt("?", "a" * 32),))], "task", "~path")
+
+
+PLACED: dict[str, Any] = {"configurable": {"thread_id": "placed", "checkpoint_ns": "outer:1"}}
+
+
+def a_placed_history() -> Iterator[tuple[str, dict[str, Any], list[Placed]]]:
+    """Every way in which writes are stored without the ids of tasks: id, values, and what tasks wrote before it."""
+    ids = [f"1f1ed069-861a-6e2e-bffe-ad38f80b907{n}" for n in range(5)]
+    log = [[n, "entry " * 9] for n in range(12)]
+    sends = [Send("b", {"n": n}) for n in range(12)]
+    yield ids[0], {"n": 0}, []
+    yield ids[1], {"n": 1, "branch:to:a": None}, [PlacedWrites(1, "a", None)]
+    yield ids[2], {"log": [], "__pregel_tasks": sends}, [PlacedWrites(2, "a", [("log", [])], -1, sends)]
+    columns: list[tuple[str, list[Any]]] = [("log", [[x] for x in log]), ("n", list(range(12)))]
+    tail = [("branch:to:a", None)]
+    yield (
+        ids[3],
+        {"log": log, "n": 66},
+        [PlacedWrites(3, "a", [("n", 0)]), FanWrites(3, "b", 0, columns, tail)],
+    )
+    yield ids[4], {"n": 2}, [PlacedWrites(4, "b", [("n", {1, 2})], 3), PlacedWrites(4, "c", [], 4)]
+
+
+def write_placed(saver: SqliteSaver) -> None:
+    parent = None
+    for number, (own, values, placed) in enumerate(a_placed_history()):
+        changes = StepChanges(
+            id=own,
+            parent_id=parent,
+            ts="",
+            values=values,
+            versions=dict.fromkeys(values, own),
+            seen={},
+            updated=sorted(values),
+            placed=placed,
+            returned=set(),
+        )
+        saver.put_step(PLACED, changes, {"source": "loop", "step": number}, durable=False)
+        parent = own
+
+
+@pytest.mark.parametrize("number", range(3, len(MIGRATIONS) + 1))
+def test_writes_that_are_stored_without_ids_of_tasks_come_back(number: int) -> None:
+    conn = sqlite3.connect(":memory:", check_same_thread=False)
+    conn.executescript(golden(number).read_text())
+    listed = list(SqliteSaver(conn).list(PLACED))[::-1]
+    following = list(a_placed_history())[1:]
+    assert len(listed) == 5
+    for found, (_, values, placed) in zip(listed, following):
+        own, pairs = found.checkpoint["id"], list(values.items())
+        tasks = sorted([t for p in placed for t in expanded(p, own, "outer:1", pairs)], key=lambda t: t[1])
+        assert found.pending_writes == [(task_id, *pair) for task_id, _, wrote in tasks for pair in wrote]
+    conn.close()
 
 
 def golden(number: int) -> Path:
@@ -195,6 +249,7 @@ def main() -> None:
     with SqliteSaver.from_conn_string(":memory:") as saver:
         tracker.SPAN, tracker.MERGED_SPAN = 4, 3  # type: ignore[misc]
         write(saver)
+        write_placed(saver)
         target = golden(len(MIGRATIONS))
         target.parent.mkdir(exist_ok=True)
         target.write_text("\n".join(saver.conn.iterdump()) + "\n")

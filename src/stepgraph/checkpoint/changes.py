@@ -9,33 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from stepgraph.checkpoint.placed import Placed, expanded
 from stepgraph.values.missing import MISSING
-from stepgraph.values.names import NO_WRITES
-from stepgraph.values.task_ids import pull_path, task_id
 
-__all__ = ("LoneWrites", "StepChanges", "StepShape", "TaskWrites", "Version", "add_returned")
+__all__ = ("StepChanges", "StepShape", "TaskWrites", "Version", "add_returned")
 
 Version: TypeAlias = str | int | float
 TaskWrites: TypeAlias = tuple[str, str, Sequence[tuple[str, Any]]]
 """Task id, task path, and the task's writes as (channel, value)."""
-
-
-class LoneWrites:
-    """What the only task of a superstep wrote, without its id: that follows from where the task ran.
-
-    Args:
-        step: The number of the superstep.
-        name: The node, which ran because a channel triggered it.
-        pairs: Its writes as (channel, value); `None` if they are the values of the checkpoint that folds them, in the
-            order in which it holds them.
-    """
-
-    __slots__ = ("name", "pairs", "step")
-
-    def __init__(self, step: int, name: str, pairs: Sequence[tuple[str, Any]] | None) -> None:
-        self.step = step
-        self.name = name
-        self.pairs = pairs
 
 
 class StepShape:
@@ -92,7 +73,7 @@ class StepChanges:
             there must be none; `MISSING` not to check.
         run_id: The run that stores it.
         cleared: The changed channels that hold nothing now, where every version is `id`; `None`: to be worked out.
-        lone: What the only task wrote, in place of `writes`; `task_writes` gives both in one form.
+        placed: What other such tasks wrote, whose ids follow from where they ran; `task_writes` gives all in one form.
         shape: What the step has in common with others; only if `ts` is empty, every version is `id`, and what the node has
             seen of its trigger is `parent_id`.
         common: The metadata without `source` and `step`, the same object for every step of a run, which nobody changes.
@@ -103,8 +84,8 @@ class StepChanges:
         "common",
         "expected_head",
         "id",
-        "lone",
         "parent_id",
+        "placed",
         "returned",
         "run_id",
         "seen",
@@ -131,7 +112,7 @@ class StepChanges:
         expected_head: Any = MISSING,
         run_id: str | None = None,
         cleared: list[str] | None = None,
-        lone: LoneWrites | None = None,
+        placed: Sequence[Placed] = (),
         shape: StepShape | None = None,
         common: dict[str, Any] | None = None,
     ) -> None:
@@ -147,23 +128,20 @@ class StepChanges:
         self.expected_head = expected_head
         self.run_id = run_id
         self.cleared = cleared
-        self.lone = lone
+        self.placed = placed
         self.shape = shape
         self.common = common
 
     def task_writes(self, namespace: str) -> Sequence[TaskWrites]:
-        """What the step's tasks wrote, `lone` included.
+        """What the step's tasks wrote, `placed` included.
 
         Args:
-            namespace: Where the checkpoint is stored; the id of a lone task follows from it.
+            namespace: Where the checkpoint is stored; ids of tasks follow from it.
         """
-        lone = self.lone
-        if lone is None:
-            return self.writes
-        path = pull_path(lone.name)
-        own = task_id(self.parent_id or "", namespace, lone.step, lone.name, path)
-        pairs = list(self.values.items()) if lone.pairs is None else lone.pairs
-        return [(own, path, pairs or [(NO_WRITES, None)])]
+        tasks = list(self.writes)
+        for placed in self.placed:
+            tasks += expanded(placed, self.parent_id or "", namespace, list(self.values.items()))
+        return tasks
 
 
 _IMMUTABLE = frozenset((str, int, float, bool, type(None), bytes, complex))

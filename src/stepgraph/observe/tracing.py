@@ -167,9 +167,9 @@ class Tracing(Observer):
     def _begin_step(self, run: RunSpan, machine: Machine) -> None:
         run.end_step(None, self._told)
         run.number = machine.step
-        run.step = step = self._tracer.start_span("superstep", context=run.around)
-        if step.is_recording():
-            step.set_attributes(step_attributes(machine))
+        run.step = self._tracer.start_span(
+            "superstep", context=run.around, attributes=step_attributes(machine)
+        )
         self._meters.steps.add(1, {"stepgraph.graph": machine.plan.graph_name})
 
     def _begin_task(self, run: RunSpan, task: Task) -> Span:
@@ -177,9 +177,9 @@ class Tracing(Observer):
         around = under(run.innermost)
         if hasattr(task, "caller") and trace.get_current_span().get_span_context().is_valid:
             around = otel_context.get_current()
-        span = self._tracer.start_span(f"task {task.node.name}", context=around)
-        if span.is_recording():
-            span.set_attributes(task_attributes(task))
+        span = self._tracer.start_span(
+            f"task {task.node.name}", context=around, attributes=task_attributes(task)
+        )
         self._show(span, "stepgraph.input", task.input)
         return span
 

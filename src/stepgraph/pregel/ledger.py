@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.checkpoint.changes import LoneWrites, StepChanges, StepShape
-from stepgraph.pregel.results import wire_writes
+from stepgraph.checkpoint.changes import StepChanges, StepShape, TaskWrites
+from stepgraph.checkpoint.placed import FanWrites, Placed, PlacedWrites
+from stepgraph.pregel.results import wire_writes, writes_without_sends
 from stepgraph.values.missing import MISSING
 from stepgraph.values.names import BRANCH_TO, START, TASKS
 
@@ -33,8 +34,8 @@ class RecorderPort:
     """What the ledger needs of a recorder; see `pregel/drivers/recorder.py`.
 
     `holds` says that finished tasks' writes may wait for their superstep: nothing but an error, which the machine is
-    told of, can come between. `derives` says that a lone task's writes are stored without its id, and that all of a step
-    has been read when `step` returns.
+    told of, can come between. `derives` says that tasks' writes may come without their ids, and that all of a step has
+    been read when `step` returns.
     """
 
     holds = False
@@ -184,11 +185,11 @@ class Ledger:
         if changed_objects:
             cleared += [name for name in changed_objects if name not in values]
         self.live = live
-        writes = self._unstored_writes(machine, tasks)
+        writes, placed = self._unstored_writes(machine, tasks)
         if self.returned is not None:
             self._note_returned(tasks)
         available = [channel for channel in live if channel in values and not _waits(values[channel])]
-        self._put(machine, self.source, values, cleared, seen, [*folded, *available], writes)
+        self._put(machine, self.source, values, cleared, seen, [*folded, *available], writes, placed)
 
     def record_lone(self, machine: Machine, task: Task, folded: dict[str, Any]) -> None:
         """The same for a lone task of a graph of plain fields and edges, where only plain edges lead on."""
@@ -223,8 +224,8 @@ class Ledger:
         changes.values, changes.versions, changes.seen = values, changed, {node.name: seen}
         changes.updated, changes.cleared = shape.updated, shape.cleared
         changes.shape = shape if last == stored else None
-        lone = changes.lone
-        if lone is not None:
+        if changes.placed:
+            lone: Any = changes.placed[0]
             same = len(targets) == len(control) and (not updates or _are_same(updates, folded))
             lone.step, lone.name, lone.pairs = step, node.name, None if same else wire_writes(task)
         self._pass_on(step, changes, "loop")
@@ -240,7 +241,7 @@ class Ledger:
             seen={},
             updated=None,
             run_id=self.run_id,
-            lone=None if self.at_exit else LoneWrites(0, "", None),
+            placed=() if self.at_exit else (PlacedWrites(0, "", None),),
             common=self.metadata,
         )
         if not self.at_exit:
@@ -302,14 +303,32 @@ class Ledger:
             seen[name] = known[name] = now
         return seen
 
-    def _unstored_writes(self, machine: Machine, tasks: Sequence[Task]) -> tuple[Any, ...]:
-        """Writes that go with the step, because nothing can come between: of a lone task, and where the recorder holds."""
+    def _unstored_writes(
+        self, machine: Machine, tasks: Sequence[Task]
+    ) -> tuple[Sequence[TaskWrites], Sequence[Placed]]:
+        """Writes that go with the step, because nothing can come between: of a lone task, and where the recorder holds.
+
+        The second answer is of tasks whose ids follow from where they ran.
+        """
         unsaved = [task for task in tasks if not task.saved]
         for task in unsaved:
             task.saved = True
         if self.at_exit or not (machine.alone or self.holds or self.source == "update"):
-            return ()
-        return tuple([(task.id, task.path_text, wire_writes(task)) for task in unsaved])
+            return (), ()
+        if not self.recorder.derives or self.source == "update":
+            return [(task.id, task.path_text, wire_writes(task)) for task in unsaved], ()
+        placed: list[Placed] = []
+        if len(unsaved) > MANY_TASKS:
+            first = next((i for i, task in enumerate(unsaved) if task.index >= 0), len(unsaved))
+            fan = fan_writes(machine.step, unsaved[first:])
+            if fan is not None:
+                unsaved = unsaved[:first]
+                placed.append(fan)
+        step = machine.step
+        placed += [
+            PlacedWrites(step, t.node.name, writes_without_sends(t), t.index, t.sends or ()) for t in unsaved
+        ]
+        return (), placed
 
     def release(self, tasks: Sequence[Task]) -> None:
         """The superstep will not be committed now: store what its finished tasks wrote."""
@@ -401,7 +420,8 @@ class Ledger:
         cleared: list[str],
         seen: dict[str, dict[str, Version]],
         updated: list[str],
-        writes: Sequence[tuple[str, str, Sequence[tuple[str, Any]]]],
+        writes: Sequence[TaskWrites],
+        placed: Sequence[Placed] = (),
     ) -> None:
         if self.carried:
             values, cleared, seen = self._with_carried(values, cleared, seen)
@@ -424,6 +444,7 @@ class Ledger:
                 seen=seen,
                 updated=sorted(updated) if len(updated) > 1 else updated,
                 writes=writes,
+                placed=placed,
                 returned=self.returned,
                 run_id=self.run_id,
                 cleared=cleared if self.next_version is None else None,
@@ -513,6 +534,36 @@ class Ledger:
 
 MOST_SHAPES = 512
 """So many kinds of steps are remembered of a graph."""
+
+
+MANY_TASKS = 8
+"""From so many on, tasks that were made by Sends are looked at as a whole."""
+
+
+def fan_writes(step: int, tasks: Sequence[Task]) -> FanWrites | None:
+    """What tasks made by Sends wrote, if they ran the same node in a row and wrote to the same channels."""
+    if not tasks:
+        return None
+    head = tasks[0]
+    node, targets, number = head.node, head.targets, head.index
+    if type(head.updates) is not dict or not head.updates:
+        return None
+    channels = list(head.updates)
+    for task in tasks:
+        if (
+            task.node is not node
+            or task.index != number
+            or task.targets is not targets
+            or task.sends is not None
+            or type(task.updates) is not dict
+            or list(task.updates) != channels
+            or task.handler is not None
+        ):
+            return None
+        number += 1
+    written: list[Any] = [task.updates for task in tasks]
+    columns = [(channel, [updates[channel] for updates in written]) for channel in channels]
+    return FanWrites(step, node.name, head.index, columns, wire_writes(head)[len(channels) :])
 
 
 def _are_same(updates: Any, folded: dict[str, Any]) -> bool:

@@ -250,14 +250,21 @@ def join_written(task: Task) -> None:
 
 def wire_writes(task: Task) -> list[tuple[str, Any]]:
     """A finished task's writes as (channel, value) pairs: state, then joins and targets, then Sends."""
-    updates = task.updates
-    pairs: list[tuple[str, Any]] = list(updates.items() if isinstance(updates, Mapping) else updates)
-    name = task.node.name
-    pairs += [(join.channel, name) for join in task.node.joins]
-    pairs += [(node.trigger, None) for node in task.targets]
+    pairs = writes_without_sends(task)
     if task.sends:
         pairs += [(TASKS, send) for send in task.sends]
     return pairs or [(NO_WRITES, None)]
+
+
+def writes_without_sends(task: Task) -> list[tuple[str, Any]]:
+    """What of them is no Send."""
+    updates = task.updates
+    pairs: list[tuple[str, Any]] = list(updates.items() if isinstance(updates, Mapping) else updates)
+    if task.node.joins:
+        name = task.node.name
+        pairs += [(join.channel, name) for join in task.node.joins]
+    pairs += [(node.trigger, None) for node in task.targets]
+    return pairs
 
 
 def restore_writes(task: Task, pairs: Iterable[tuple[str, Any]]) -> None:

@@ -223,6 +223,10 @@ def class_samples() -> dict[str, Any]:
         "recursive model": Tree(value=1, children=[Tree(value=2)]),
         "send": Send("node", {"a": (1,)}),
         "send with timeout": Send("node", 1, timeout=2.0),
+        "sends": [Send("node", {"a": n, "text": "t"}) for n in range(10)],
+        "sends of several kinds": [
+            Send(f"node {n % 2}", {"a": [n], "b": (n,)}, timeout=None if n % 3 else 2.0) for n in range(10)
+        ],
         "command": Command(update={"a": 1}, goto=[Send("n", 1), "m"]),
         "command answer": Command(resume=None),
         "interrupt": Interrupt("question", id="abc", response_schema={"type": "string"}),

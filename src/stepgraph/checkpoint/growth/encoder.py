@@ -17,8 +17,9 @@ from stepgraph.checkpoint.growth.codec import Codec, is_literal, not_storable
 from stepgraph.checkpoint.growth.frames import Frame, difference_record
 from stepgraph.checkpoint.growth.lanes import Lane, OpaqueValue
 from stepgraph.checkpoint.growth.rows import RowParts, WritesParts
-from stepgraph.checkpoint.growth.task_writes import encode_lone_writes, encode_task_writes
+from stepgraph.checkpoint.growth.task_writes import encode_task_writes
 from stepgraph.checkpoint.growth.tracker import SAME, WORTH_TRACKING, Entry, Tracker
+from stepgraph.checkpoint.placed import PlacedWrites
 from stepgraph.checkpoint.serde.errors import NotStorableError
 from stepgraph.values.missing import MISSING, Missing
 from stepgraph.values.names import GRAPH_SHAPE
@@ -48,24 +49,21 @@ def encode_row(
     Raises:
         NotStorableError: A value cannot be stored.
     """
-    own, values, lone = changes.id, changes.values, changes.lone
+    own, values, placed = changes.id, changes.values, changes.placed
     places = dict.fromkeys(values, own)
-    if codec.keeps_literals and _is_plain(changes):
+    writes: bytes | None
+    if codec.keeps_literals and _are_literals(values):
         # What is stored of plain values is the values themselves.
         packed = packb(values)
-        if lone is None:
-            writes = packb(changes.writes) if changes.writes else None
+        if len(placed) == 1 and placed[0].__class__ is PlacedWrites and placed[0].pairs is None:
+            writes = packb(((placed[0].step, placed[0].name),))
         else:
-            pairs = lone.pairs
-            writes = packb(((lone.step, lone.name) if pairs is None else (lone.step, lone.name, pairs),))
+            writes = encode_task_writes(changes, {}, codec) if placed or changes.writes else None
     else:
-        stored: dict[str, Any] | None = {} if changes.writes or (lone and lone.pairs) else None
+        stored: dict[str, Any] | None = {} if changes.writes or placed else None
         try:
             packed = _encode_values(lane, changes, codec, places, stored) if values else _NOTHING
-            if lone is not None:
-                writes = encode_lone_writes(lone, values, stored or {}, codec)
-            else:
-                writes = None if stored is None else encode_task_writes(changes.writes, values, stored, codec)
+            writes = None if stored is None else encode_task_writes(changes, stored, codec)
         except BaseException:
             # Trackers that went on would refer to a row that is never stored.
             lane.broken = True
@@ -84,20 +82,10 @@ def encode_row(
     return own, logical, changes.run_id, metadata, record, packed, writes  # type: ignore[return-value]
 
 
-def _is_plain(changes: StepChanges) -> bool:
-    """Whether all values and all writes of a step are stored as they are."""
-    values, lone = changes.values, changes.lone
-    for value in values.values():
+def _are_literals(values: dict[str, Any]) -> bool:
+    """Whether all values are stored as they are."""
+    for value in values.values():  # noqa: SIM110 (a generator costs more than it compares)
         if value is not None and not is_literal(value):
-            return False
-    if lone is not None:
-        return lone.pairs is None or _are_plain(lone.pairs, values)
-    return all(_are_plain(pairs, values) for _, _, pairs in changes.writes)
-
-
-def _are_plain(pairs: Sequence[tuple[str, Any]], values: dict[str, Any]) -> bool:
-    for channel, value in pairs:
-        if value is not None and value is not values.get(channel) and not is_literal(value):
             return False
     return True
 

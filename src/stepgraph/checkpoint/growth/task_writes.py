@@ -11,30 +11,38 @@ is stored in that row as part of the list's difference, so the write only says w
 - `[14, keys]`: a dict of these keys (packed) of the value that the row's checkpoint holds in the write's channel;
 - a difference as in `tracker`: against a stored value of the channel (writes stored before their step is).
 
-Each task is stored as `[id, path, [[channel, form], ...]]`; the only task of its step as `[step, node, [[channel, form],
-...]]`, since its id and path follow from where it ran; or as `[step, node]`, if it wrote the very values that the row
-holds, in their order.
+Tasks are stored as one of
+
+- `[id, path, writes]`: writes are `[[channel, form], ...]`;
+- `[step, node]`, `[step, node, writes]`, `[step, node, writes, number of the Send]`: id and path follow from where the
+  task ran; without writes, it wrote the very values that the row holds, in their order;
+- `[step, node, writes, number of the Send or -1, [start, count]]`: behind these writes, so many `Send`s that the row
+  stores in a row;
+- `[step, node, tail, number of the first Send, columns, count]`: so many tasks, that wrote `tail` behind what each of
+  the columns says: `[channel, forms]`, or `[channel, start, sizes]` for lists of elements that the row stores for the
+  channel in a row (one size, if all have the same).
 
 Rules: pure; identity decides, never `==`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import is_
 from typing import Any, Final
 
 from ormsgpack import packb, unpackb
 
-from stepgraph.checkpoint.changes import LoneWrites, TaskWrites
+from stepgraph.checkpoint.changes import StepChanges
 from stepgraph.checkpoint.growth.codec import Codec, is_literal, not_storable
 from stepgraph.checkpoint.growth.rows import Row
+from stepgraph.checkpoint.placed import FanWrites, Placed, PlacedWrites, expanded
 from stepgraph.checkpoint.serde.errors import NotStorableError
 from stepgraph.values.missing import MISSING
-from stepgraph.values.names import NO_WRITES
-from stepgraph.values.task_ids import pull_path, task_id
+from stepgraph.values.names import TASKS
 
-__all__ = ("PART", "VALUE", "encode_lone_writes", "encode_task_writes", "read_task_writes", "resolve")
+__all__ = ("PART", "VALUE", "encode_task_writes", "read_task_writes", "resolve")
 
 VALUE: Final = 10
 ELEMENTS: Final = 11
@@ -63,33 +71,75 @@ class _Source:
         return self.places.get(id(value))
 
 
-def encode_task_writes(
-    writes: Sequence[TaskWrites], values: Mapping[str, Any], stored: Mapping[str, Any], codec: Codec
-) -> bytes:
+def encode_task_writes(changes: StepChanges, stored: Mapping[str, Any], codec: Codec) -> bytes:
     """The writes of a step's tasks.
 
     Args:
-        writes: Of each task.
-        values: Channel to value, of the checkpoint that folds them.
+        changes: What the step changed.
         stored: Channel to the elements (a list) or the keys and values (a dict) that its row stores.
         codec: Makes bytes.
     """
     sources: dict[str, _Source] = {}
-    return packb(
-        [
-            (task_id, path, _encode_pairs(pairs, values, stored, codec, sources))
-            for task_id, path, pairs in writes
-        ]
-    )
+    values = changes.values
+    tasks: list[Any] = [
+        (task_id, path, _encode_pairs(pairs, values, stored, codec, sources))
+        for task_id, path, pairs in changes.writes
+    ]
+    for placed in changes.placed:
+        if isinstance(placed, FanWrites):
+            tasks.append(_encode_fan(placed, values, stored, codec, sources))
+        elif placed.pairs is None:
+            tasks.append((placed.step, placed.name))
+        else:
+            tasks.append(_encode_placed(placed, values, stored, codec, sources))
+    return packb(tasks)
 
 
-def encode_lone_writes(
-    lone: LoneWrites, values: Mapping[str, Any], stored: Mapping[str, Any], codec: Codec
-) -> bytes:
-    """The writes of a step's only task. Arguments as in `encode_task_writes`."""
-    if lone.pairs is None:
-        return packb(((lone.step, lone.name),))
-    return packb(((lone.step, lone.name, _encode_pairs(lone.pairs, values, stored, codec, {})),))
+def _encode_placed(
+    placed: PlacedWrites,
+    values: Mapping[str, Any],
+    stored: Mapping[str, Any],
+    codec: Codec,
+    sources: dict[str, _Source],
+) -> tuple[Any, ...]:
+    pairs, index = placed.pairs or (), placed.index
+    place = _refer_to_run([placed.sends], stored.get(TASKS)) if placed.sends else None
+    if place is None:
+        pairs = placed.all_pairs()
+    head = placed.step, placed.name, _encode_pairs(pairs, values, stored, codec, sources)
+    if place:
+        return *head, index, place
+    return (*head, index) if index >= 0 else head
+
+
+def _encode_fan(
+    fan: FanWrites,
+    values: Mapping[str, Any],
+    stored: Mapping[str, Any],
+    codec: Codec,
+    sources: dict[str, _Source],
+) -> tuple[Any, ...]:
+    columns: list[tuple[Any, ...]] = []
+    for channel, column in fan.columns:
+        run = _refer_to_run(column, stored.get(channel))
+        if run is None:
+            pairs = [(channel, value) for value in column]
+            run = ([form for _, form in _encode_pairs(pairs, values, stored, codec, sources)],)
+        columns.append((channel, *run))
+    tail = _encode_pairs(fan.tail, values, stored, codec, sources)
+    return fan.step, fan.name, tail, fan.first, columns, len(fan)
+
+
+def _refer_to_run(column: list[Any], parts: Any) -> tuple[Any, ...] | None:
+    """Where lists of elements stand one after the other at the end of what a row stores; `None` if they do not."""
+    if type(parts) is not list or set(map(type, column)) != {list}:
+        return None
+    flat = list(chain.from_iterable(column))
+    start = len(parts) - len(flat)
+    if start < 0 or not all(map(is_, flat, parts[start:] if start else parts)):
+        return None
+    sizes = list(map(len, column))
+    return start, sizes[0] if len(set(sizes)) == 1 else sizes
 
 
 def _encode_pairs(
@@ -223,18 +273,49 @@ def read_task_writes(row: Row, namespace: str) -> list[tuple[str, str, list[tupl
         row: The row.
         namespace: Its namespace, which ids of tasks depend on.
     """
-    tasks = []
-    for first, second, *rest in unpackb(row.writes or b"\x90"):
-        if type(first) is str:
-            pairs = [(channel, form) for channel, form in rest[0]]
-            tasks.append((first, second, pairs))
+    tasks: list[tuple[str, str, list[tuple[str, Any]]]] = []
+    for entry in unpackb(row.writes or b"\x90"):
+        if type(entry[0]) is str:
+            task_id, path, writes = entry
+            tasks.append((task_id, path, list(map(tuple, writes))))
             continue
-        path = pull_path(second)
-        if rest:
-            pairs = [(channel, form) for channel, form in rest[0]]
-        else:
-            entries = unpackb(row.values or b"\x80")
-            pairs = [(c, [VALUE] if type(entry) in (bytes, list) else entry) for c, entry in entries.items()]
-        own = task_id(row.parent or "", namespace, first, second, path)
-        tasks.append((own, path, pairs or [(NO_WRITES, None)]))
+        values = _value_forms(row) if len(entry) == 2 else ()
+        for task_id, path, pairs in expanded(_placed(entry), row.parent or "", namespace, values):
+            tasks.append((task_id, path, list(pairs)))
     return tasks
+
+
+def _placed(entry: list[Any]) -> Placed:
+    step, name, *rest = entry
+    if len(rest) < 4:
+        pairs = [(channel, form) for channel, form in rest[0]] if rest else None
+        sends: list[Any] = []
+        if len(rest) == 3:
+            start, count = rest[2]
+            sends = [[ELEMENT, i] for i in range(start, start + count)]
+        return PlacedWrites(step, name, pairs, rest[1] if len(rest) > 1 else -1, sends)
+    tail, first, columns, count = rest
+    return FanWrites(
+        step,
+        name,
+        first,
+        [(column[0], list(_column_forms(column[1:], count))) for column in columns],
+        [(channel, form) for channel, form in tail],
+    )
+
+
+def _column_forms(column: list[Any], count: int) -> Iterator[Any]:
+    """The form of what each task wrote to a channel."""
+    if len(column) == 1:
+        yield from column[0]
+        return
+    at, sizes = column
+    for size in [sizes] * count if type(sizes) is int else sizes:
+        yield [ELEMENTS, at, at + size]
+        at += size
+
+
+def _value_forms(row: Row) -> list[tuple[str, Any]]:
+    """The values that a row holds, as forms of writes."""
+    entries = unpackb(row.values or b"\x80")
+    return [(c, [VALUE] if type(entry) in (bytes, list) else entry) for c, entry in entries.items()]

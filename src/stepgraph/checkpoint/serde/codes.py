@@ -76,6 +76,7 @@ COMMAND: Final = 73
 INTERRUPT: Final = 74
 OVERWRITE: Final = 75
 DELTA_SNAPSHOT: Final = 76
+SENDS: Final = 77
 
 ARRAY: Final = 80
 ARRAY_SCALAR: Final = 81

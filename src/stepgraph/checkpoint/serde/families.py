@@ -63,13 +63,14 @@ _TYPES: Final = {
     ),
 }
 _FAMILY_OF_TYPE: Final = {name: family for family, names in _TYPES.items() for name in names}
+_COMMANDS: Final = "stepgraph.values.commands"
 _FAMILY_OF_ROOT: Final = {"numpy": "arrays", "pandas": "pandas_frames", "polars": "polars_frames"}
 
 _CODES: Final = {
     "numbers": range(codes.INTEGER, codes.SLICE + 1),
     "dates": range(codes.DATETIME, codes.ZONEINFO + 1),
     "identifiers": (codes.UUID, codes.PATH, codes.PATTERN, codes.IP),
-    "engine": range(codes.SEND, codes.DELTA_SNAPSHOT + 1),
+    "engine": range(codes.SEND, codes.SENDS + 1),
     "arrays": (codes.ARRAY, codes.ARRAY_SCALAR),
     "pandas_frames": range(codes.FRAME, codes.PANDAS_SINGLETON + 1),
     "polars_frames": (codes.POLARS_FRAME, codes.POLARS_SERIES),
@@ -129,7 +130,18 @@ DECODERS: Final = _Decoders()
 RESTORERS: Final = _Restorers()
 """By kind of head: makes the function that turns the state of one class back into an object."""
 
+FOLDERS: Final[dict[type, Callable[[list[Any]], Any]]] = {}
+"""Class of the first item of a long list to what packs such a list in one."""
+
 _classes: Final[list[type]] = []
+
+
+def folder_of(cls: type) -> Callable[[list[Any]], Any] | None:
+    """What packs long lists of a class in one."""
+    if cls.__module__ != _COMMANDS:
+        return None
+    load("engine")
+    return FOLDERS.get(cls)
 
 
 def find_encoder(cls: type) -> Encode:

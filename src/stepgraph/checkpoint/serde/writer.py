@@ -29,7 +29,7 @@ from ormsgpack import (
 
 from stepgraph.checkpoint.serde import codes
 from stepgraph.checkpoint.serde.errors import Unstorable
-from stepgraph.checkpoint.serde.families import ENCODERS, find_encoder
+from stepgraph.checkpoint.serde.families import ENCODERS, find_encoder, folder_of
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.serde.policy import Policy
@@ -168,7 +168,10 @@ class Writer:
         """The bytes of a whole value."""
         kind = type(value)
         if kind is list:
-            value = fold_repeats(value) if len(value) > MANY else [fold_below(item) for item in value]
+            if len(value) > MANY:
+                value = (folder_of(type(value[0])) or fold_repeats)(value)
+            else:
+                value = [fold_below(item) for item in value]
         elif kind is dict:
             value = fold_items(value)
         body = self.pack(value)
@@ -304,9 +307,11 @@ def fold_repeats(items: list[Any]) -> Any:
     """The list, or `Repeats` if most of its objects occur more than once."""
     if len(items) <= MANY or type(items[0]) in _SMALL_KINDS:
         return items
+    limit = len(items) // 2
+    if len(set(map(id, items))) > limit:
+        return items
     positions: dict[int, int] = {}
     order = []
-    limit = len(items) // 2
     for identity in map(id, items):
         position = positions.setdefault(identity, len(positions))
         if position >= limit:

@@ -54,8 +54,9 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         )""",
         """CREATE INDEX stepgraph_threads_by_expiry ON stepgraph_threads (expires_at) WHERE expires_at IS NOT NULL""",
     ),
+    (),
 )
-"""Migration number i (from 1) is entry i - 1: its statements."""
+"""Migration number i (from 1) is entry i - 1: its statements. From 3 on, tasks in `task_writes` may come without ids."""
 
 
 def migrate() -> Generator[Statement, Any, None]:
