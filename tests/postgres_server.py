@@ -28,7 +28,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ("PostgresServer", "database", "shared")
+__all__ = ("PostgresServer", "database", "shared", "wait_until_alone")
 
 _START = 120.0
 """So many seconds a server may take to start: a safety net for busy machines, hit only where something is wrong."""
@@ -198,6 +198,18 @@ def database() -> Iterator[str]:
         yield url
     finally:
         server.clear_database(url)
+
+
+def wait_until_alone(url: str) -> None:
+    """Wait until no connection of others to a database is left: what a killed process had sent may still be under way."""
+    import psycopg
+
+    others = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with psycopg.connect(url, autocommit=True) as connection:
+        until = time.monotonic() + _START
+        while connection.execute(others + " AND backend_type = 'client backend'").fetchone() is not None:
+            assert time.monotonic() < until, "others stay connected"
+            time.sleep(0.01)
 
 
 def _programs() -> Path:

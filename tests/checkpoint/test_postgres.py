@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from checkpoint.test_sqlite import a_step, at, grow, log_of, two_runs_in_one_process
-from postgres_server import PostgresServer
+from postgres_server import PostgresServer, wait_until_alone
 from stepgraph.checkpoint.base import empty_checkpoint
 from stepgraph.checkpoint.growth.codec import CorruptCheckpointError, UnreadableCheckpointWarning
 from stepgraph.errors import ThreadBusyError
@@ -546,6 +546,7 @@ def test_a_process_that_is_killed_leaves_whole_histories(postgres_url: str) -> N
     worker.kill()
     worker.wait()
     worker.stdout.close()
+    wait_until_alone(postgres_url)
     with PostgresSaver.from_conn_string(postgres_url) as saver:
         entries = log_of(saver)
         assert entries == list(range(len(entries)))

@@ -10,12 +10,10 @@ import json
 import operator
 import os
 import signal
-import sqlite3
 import sys
 import threading
 from typing import Annotated, Any, TypedDict
 
-from stepgraph.checkpoint.sqlite import SqliteSaver
 from stepgraph.errors import NodeError
 from stepgraph.graph import START, StateGraph
 from stepgraph.types import RetryPolicy
@@ -86,13 +84,24 @@ def build(points: Points, saver: Any) -> Any:
     return builder.compile(saver)
 
 
+def open_saver(database: str) -> Any:
+    """A saver on a file or, for a URL, on a server."""
+    if database.startswith("postgresql://"):
+        from stepgraph.checkpoint.postgres import PostgresSaver
+
+        return PostgresSaver.from_conn_string(database)
+    from stepgraph.checkpoint.sqlite import SqliteSaver
+
+    return SqliteSaver.from_conn_string(database)
+
+
 def main(database: str, log: str, deadly: str) -> None:
-    saver = SqliteSaver(sqlite3.connect(database, check_same_thread=False))
-    points = Points(log, deadly)
-    points.watch(saver)
-    graph = build(points, saver)
-    input: Any = {"log": []} if saver.get_tuple(THREAD) is None else None
-    print(json.dumps(graph.invoke(input, THREAD, durability="sync")["log"]))
+    with open_saver(database) as saver:
+        points = Points(log, deadly)
+        points.watch(saver)
+        graph = build(points, saver)
+        input: Any = {"log": []} if saver.get_tuple(THREAD) is None else None
+        print(json.dumps(graph.invoke(input, THREAD, durability="sync")["log"]))
 
 
 if __name__ == "__main__":

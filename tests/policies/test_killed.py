@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from stepgraph.checkpoint.sqlite import SqliteSaver
+from postgres_server import wait_until_alone
 
 from . import killed_program
 
@@ -34,19 +33,19 @@ CODE_POINTS = [
 STORED_POINTS = [f"stored {number}" for number in range(1, 8)]
 
 
-def run(database: Path, log: Path, deadly: str) -> subprocess.CompletedProcess[str]:
+def run(database: str, log: Path, deadly: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(PROGRAM), str(database), str(log), deadly],
+        [sys.executable, str(PROGRAM), database, str(log), deadly],
         capture_output=True,
         text=True,
         timeout=120,
     )
 
 
-def stored(database: Path) -> tuple[int, set[str]]:
+def stored(database: str) -> tuple[int, set[str]]:
     """The step of the newest checkpoint, and which outcomes of its tasks are stored."""
-    saver = SqliteSaver(sqlite3.connect(database, check_same_thread=False))
-    found: Any = saver.get_tuple(killed_program.THREAD)
+    with killed_program.open_saver(database) as saver:
+        found: Any = saver.get_tuple(killed_program.THREAD)
     if found is None:
         return -2, set()
     kinds = {
@@ -59,9 +58,21 @@ def stored(database: Path) -> tuple[int, set[str]]:
 
 @pytest.mark.parametrize("deadly", [*CODE_POINTS, *STORED_POINTS])
 def test_a_killed_run_goes_on_where_it_was(deadly: str, tmp_path: Path) -> None:
-    database = tmp_path / "threads.db"
+    check_a_killed_run(str(tmp_path / "threads.db"), deadly, tmp_path)
+
+
+@pytest.mark.parametrize("deadly", [*CODE_POINTS[::2], *STORED_POINTS[::2]])
+def test_a_killed_run_goes_on_where_it_was_on_a_server(
+    deadly: str, postgres_url: str, tmp_path: Path
+) -> None:
+    check_a_killed_run(postgres_url, deadly, tmp_path)
+
+
+def check_a_killed_run(database: str, deadly: str, tmp_path: Path) -> None:
     killed = run(database, tmp_path / "first", deadly)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
+    if database.startswith("postgresql://"):
+        wait_until_alone(database)
     step, kinds = stored(database)
     again = run(database, tmp_path / "second", "nowhere")
     assert again.returncode == 0, again.stderr
@@ -80,7 +91,7 @@ def test_a_killed_run_goes_on_where_it_was(deadly: str, tmp_path: Path) -> None:
 
 def test_what_a_point_leaves_is_what_its_name_says(tmp_path: Path) -> None:
     """The failure is stored before its handler begins; the handler's result is not stored before it has ended."""
-    database = tmp_path / "threads.db"
+    database = str(tmp_path / "threads.db")
     run(database, tmp_path / "first", "handler begins")
     assert "failure" in stored(database)[1]
     assert "handled" not in stored(database)[1]
