@@ -141,3 +141,53 @@ def test_callbacks_hear_the_same_beside_spans(spans, driver):
     assert names.heard.count(("end",)) == 4
     below = ("invoke_workflow inner", ("superstep", "task one"))
     assert spans.tree() == [("invoke_workflow outer", ("superstep", ("task sub", below)))]
+
+
+@each_driver
+def test_models_are_spans_when_asked_for(spans, driver):
+    pytest.importorskip("langchain_core", reason="LangChain is not installed")
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+    about = {"finish_reason": "stop", "model_name": "fake-1"}
+    answer = AIMessage("hello there", id="a1", usage_metadata=usage, response_metadata=about)
+    model = GenericFakeChatModel(messages=iter([answer] * 4))
+
+    def say(state):
+        return {"text": model.invoke("hi").content}
+
+    async def asay(state):
+        return {"text": (await model.ainvoke("hi")).content}
+
+    graph = StateGraph(State).add_node("say", say if driver == "sync" else asay).add_edge(START, "say")
+    compiled = graph.compile(name="talk")
+    for models in (False, True):
+        spans.clear()
+        instrument(compiled, tracer_provider=spans.provider, models=models, record_values=models)
+        Face(compiled, driver).invoke({})
+        assert len(spans.all()) == (4 if models else 3)
+    assert spans.tree() == [("invoke_workflow talk", ("superstep", ("task say", "chat")))]
+    said = spans.one("chat").attributes
+    assert said["gen_ai.operation.name"] == "chat"
+    assert said["gen_ai.response.finish_reasons"] == ("stop",)
+    assert (said["gen_ai.usage.input_tokens"], said["gen_ai.usage.output_tokens"]) == (3, 2)
+    assert "hi" in said["gen_ai.input.messages"]
+    assert "hello there" in said["gen_ai.output.messages"]
+
+
+@each_driver
+def test_a_model_that_fails_is_marked(spans, driver):
+    pytest.importorskip("langchain_core", reason="LangChain is not installed")
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+
+    model = GenericFakeChatModel(messages=iter(()))
+
+    def say(state):
+        return {"text": model.invoke("hi").content}
+
+    graph = StateGraph(State).add_node("say", say).add_edge(START, "say").compile(name="talk")
+    instrument(graph, tracer_provider=spans.provider, models=True)
+    with pytest.raises(Exception):  # noqa: B017 - which one is the fake model's business
+        Face(graph, driver).invoke({})
+    assert spans.one("chat").status.status_code is StatusCode.ERROR

@@ -28,6 +28,7 @@ def instrument(
     meter_provider: MeterProvider | None = None,
     record_values: bool = False,
     value_limit: int = VALUE_LIMIT,
+    models: bool = False,
 ) -> GraphT | None:
     """Trace the runs of a graph, or of all graphs in this process, with OpenTelemetry.
 
@@ -37,6 +38,8 @@ def instrument(
         meter_provider: Where metrics go; left out, OpenTelemetry's global one.
         record_values: Show inputs, outputs, arguments and questions, too. They may hold what no log should.
         value_limit: So many characters of each of these at most.
+        models: Make a span for each call of a LangChain model that a node's code makes. Leave it off where an
+            instrumentation of the model's library does so already.
 
     Returns:
         The graph that was given, which is traced from now on.
@@ -58,7 +61,7 @@ def instrument(
             f"instrument() takes a compiled graph, got {type(graph).__name__}. Call compile() first, or leave it out to trace "
             "every graph."
         )
-    watcher = _telemetry(tracer_provider, meter_provider, record_values, value_limit)
+    watcher = _telemetry(tracer_provider, meter_provider, record_values, value_limit, models)
     target: Any = Pregel if graph is None else graph
     target.watcher = watcher
     return graph
@@ -105,6 +108,7 @@ class StepgraphInstrumentor:
         meter_provider: MeterProvider | None = None,
         record_values: bool = False,
         value_limit: int = VALUE_LIMIT,
+        models: bool = False,
         **ignored: Any,
     ) -> None:
         """Trace every graph of this process; arguments as for the function `instrument`."""
@@ -113,6 +117,7 @@ class StepgraphInstrumentor:
             meter_provider=meter_provider,
             record_values=record_values,
             value_limit=value_limit,
+            models=models,
         )
 
     def uninstrument(self, **ignored: Any) -> None:
@@ -120,7 +125,9 @@ class StepgraphInstrumentor:
         uninstrument()
 
 
-def _telemetry(tracer_provider: Any, meter_provider: Any, record_values: bool, value_limit: int) -> Telemetry:
+def _telemetry(
+    tracer_provider: Any, meter_provider: Any, record_values: bool, value_limit: int, models: bool
+) -> Telemetry:
     if value_limit < 1:
         raise ValueError(f"value_limit must be at least 1 character, got {value_limit}")
     try:
@@ -131,4 +138,4 @@ def _telemetry(tracer_provider: Any, meter_provider: Any, record_values: bool, v
         raise ImportError(
             'Tracing needs OpenTelemetry. Install it: pip install "stepgraph[otel]"', name="opentelemetry"
         ) from error
-    return Telemetry(tracer_provider, meter_provider, value_limit if record_values else 0)
+    return Telemetry(tracer_provider, meter_provider, value_limit if record_values else 0, models)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
 
     from stepgraph.checkpoint.base import CheckpointTuple
+    from stepgraph.observe.models import Models
     from stepgraph.observe.watching import Meters
     from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.scope import Level
@@ -58,12 +59,14 @@ class Tracing(Observer):
         tracer: Makes the spans.
         meters: What is counted besides.
         value_limit: So many characters of a value are shown; 0: no values.
+        models: Traces the models that nodes call; None: nobody does.
     """
 
-    def __init__(self, tracer: Tracer, meters: Meters, value_limit: int) -> None:
+    def __init__(self, tracer: Tracer, meters: Meters, value_limit: int, models: Models | None) -> None:
         self._tracer = tracer
         self._meters = meters
         self._limit = value_limit
+        self._models = models
         self._lock = threading.Lock()
         self._told = Told()
         self._runs: dict[Level, RunSpan] = {}
@@ -163,6 +166,8 @@ class Tracing(Observer):
         if task.attempt > 1:
             self._meters.retries.add(1, _place(task))
         enter(known.innermost)
+        if self._models is not None:
+            self._models.listen(self._told.end)
 
     def _begin_step(self, run: RunSpan, machine: Machine) -> None:
         run.end_step(None, self._told)

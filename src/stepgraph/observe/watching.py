@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry import metrics, trace
 
+from stepgraph.observe.models import Models
 from stepgraph.observe.tracing import Tracing
 from stepgraph.version import __version__
 
@@ -38,13 +39,16 @@ class Telemetry:
         tracer_provider: Where spans go; None: the global one.
         meter_provider: Where metrics go; None: the global one.
         value_limit: So many characters of a value are shown; 0: no values.
+        models: Whether calls of LangChain's models are traced.
     """
 
-    def __init__(self, tracer_provider: Any, meter_provider: Any, value_limit: int) -> None:
+    def __init__(self, tracer_provider: Any, meter_provider: Any, value_limit: int, models: bool) -> None:
         self.tracer = trace.get_tracer(SCOPE, __version__, tracer_provider)
         self.meters = Meters(meter_provider)
         self.value_limit = value_limit
+        self.models = models
 
     def observer_of(self, machine: Machine) -> Tracing:
         """The observer of one root run."""
-        return Tracing(self.tracer, self.meters, self.value_limit)
+        models = Models(self.tracer, self.value_limit) if self.models else None
+        return Tracing(self.tracer, self.meters, self.value_limit, models)
