@@ -83,6 +83,41 @@ def test_a_password_is_not_shown(stepgraph: Command) -> None:
     assert "secret" not in done.err + done.out
 
 
+def test_encrypted_threads_are_read_with_the_key_and_stay_encrypted(
+    stepgraph: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cryptography")
+    from stepgraph.checkpoint.serde.encrypted import EncryptedSerializer
+    from stepgraph.checkpoint.sqlite import SqliteSaver
+
+    golden = GOLDEN.with_name("langgraph-0.6.11-encrypted.sql")
+    with closing(sqlite3.connect(folder / "theirs.db")) as connection:
+        connection.executescript(golden.read_text())
+    monkeypatch.setenv("THEIR_KEY", "0123456789abcdef")
+    words = ("import-langgraph", "--from", "sqlite:theirs.db", "--to", "sqlite:ours.db")
+    refused = stepgraph(*words, "--dry-run")
+    assert refused.code == 1
+    assert "--aes-key-env" in refused.err
+    done = stepgraph(*words, "--aes-key-env", "THEIR_KEY")
+    assert done.code == 0
+    assert b"ask?" not in (folder / "ours.db").read_bytes()
+    with closing(sqlite3.connect(folder / "ours.db", check_same_thread=False)) as connection:
+        saver = SqliteSaver(connection, serde=EncryptedSerializer.from_aes_keys([b"0123456789abcdef"]))
+        found = saver.get_tuple({"configurable": {"thread_id": "linear"}})
+        assert found is not None
+        assert found.checkpoint["channel_values"]["log"] == ["in", "a"]
+
+
+def test_a_wrong_key_is_named(stepgraph: Command, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("import-langgraph", "--from", source, "--to", "sqlite:ours.db", "--aes-key-env", "THEIR_KEY")
+    monkeypatch.delenv("THEIR_KEY", raising=False)
+    done = stepgraph(*words)
+    assert done.code == 2
+    assert "THEIR_KEY environment variable is not set" in done.err
+    monkeypatch.setenv("THEIR_KEY", "short")
+    assert "16, 24 or 32 bytes" in stepgraph(*words).err
+
+
 def test_what_cannot_be_read_is_named_and_the_rest_is_copied(
     stepgraph: Command, source: str, folder: Path
 ) -> None:

@@ -25,7 +25,7 @@ from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.sqlite import SqliteSaver
 
 GOLDEN = Path(__file__).parent / "golden"
-DATABASES = sorted(path.stem for path in GOLDEN.glob("*.sql"))
+DATABASES = sorted(path.stem for path in GOLDEN.glob("*.json"))
 
 
 @pytest.fixture(scope="module", params=DATABASES)

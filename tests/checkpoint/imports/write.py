@@ -4,6 +4,7 @@ Run it in an environment that has `langgraph` and its savers, in the directory `
 
     python -m checkpoint.imports.write checkpoint/imports/golden
     python -m checkpoint.imports.write checkpoint/imports/golden postgresql://...
+    python -m checkpoint.imports.write checkpoint/imports/golden encrypted
 
 It writes `langgraph-VERSION-KIND.sql` (a dump of what its saver stored) and `langgraph-VERSION-KIND.json` (per shape: what the
 thread looked like, and what came of it when LangGraph went on from there).
@@ -12,6 +13,7 @@ thread looked like, and what came of it when LangGraph went on from there).
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 import tempfile
 from importlib.metadata import version
@@ -68,9 +70,11 @@ def shapes() -> dict[str, Shape]:
     }
 
 
-def begin(saver: Any) -> None:
-    """Run all shapes with LangGraph up to where they stop."""
+def begin(saver: Any, only: str | None = None) -> None:
+    """Run all shapes with LangGraph up to where they stop, or one of them."""
     for name, shape in shapes().items():
+        if only not in (None, name):
+            continue
         lib = Library("langgraph")
         graph = shape.build(lib, saver)
         for step in shape.begin:
@@ -110,6 +114,17 @@ def write_postgres(url: str) -> tuple[list[str], dict[str, Any]]:
         return dump_postgres(saver.conn), finish(saver)
 
 
+def write_encrypted() -> list[str]:
+    """The statements that make a database of one thread, encrypted with the key `0123456789abcdef`."""
+    from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    serializer = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    with sqlite3.connect(":memory:", check_same_thread=False) as connection:
+        begin(SqliteSaver(connection, serde=serializer), "linear")
+        return list(connection.iterdump())
+
+
 def dump_postgres(connection: Any) -> list[str]:
     """The tables of a database as statements."""
     columns: dict[str, list[tuple[str, str]]] = {}
@@ -130,12 +145,17 @@ def dump_postgres(connection: Any) -> list[str]:
 
 def main() -> None:
     """Write the golden files."""
-    kind = "postgres" if len(sys.argv) > 2 else "sqlite"
-    lines, expected = write_postgres(sys.argv[2]) if kind == "postgres" else write_sqlite()
+    target, how = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "sqlite"
+    kind = how if how in ("sqlite", "encrypted") else "postgres"
+    expected: dict[str, Any] = {}
+    if kind == "encrypted":
+        lines = write_encrypted()
+    else:
+        lines, expected = write_sqlite() if kind == "sqlite" else write_postgres(how)
     name = f"langgraph-{version('langgraph')}-{kind}"
-    target = Path(sys.argv[1])
     (target / f"{name}.sql").write_text("\n".join(lines) + "\n")
-    (target / f"{name}.json").write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
+    if expected:
+        (target / f"{name}.json").write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,8 @@ def convert(
     """
     if found.metadata is None:
         raise NotReadable("its metadata is no JSON object")
+    checkpoint = _checkpoint(found, stored)
+    _check_complete(checkpoint, found.metadata)
     written = _by_task(writes, cipher)
     for task_id in below:
         written.setdefault(task_id, ("", []))
@@ -88,7 +90,7 @@ def convert(
         for task_id, (path, pairs) in written.items()
     ]
     kept = {key: value for key, value in found.metadata.items() if key != "writes"}
-    return Converted(_checkpoint(found, stored), kept, _with_questions_of_calls(tasks))
+    return Converted(checkpoint, kept, _with_questions_of_calls(tasks))
 
 
 def _checkpoint(found: Found, stored: Mapping[str, Any]) -> Checkpoint:
@@ -111,6 +113,17 @@ def _checkpoint(found: Found, stored: Mapping[str, Any]) -> Checkpoint:
         "versions_seen": {str(node): _versions(known) for node, known in seen.items()},
         "updated_channels": list(updated) if isinstance(updated, list) else None,
     }
+
+
+def _check_complete(checkpoint: Checkpoint, metadata: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint that holds a channel only as what was written to it since an earlier one."""
+    counted = metadata.get("counters_since_delta_snapshot")
+    for channel in counted if isinstance(counted, dict) else ():
+        if channel in checkpoint["channel_versions"] and channel not in checkpoint["channel_values"]:
+            raise NotReadable(
+                f"channel {channel!r} is a DeltaChannel, of which only what was written since an earlier checkpoint is stored, and"
+                " only the graph can fold that. Let LangGraph store it whole: go on once with snapshot_frequency=1"
+            )
 
 
 def _versions(versions: Mapping[str, Any]) -> dict[str, Any]:

@@ -71,14 +71,16 @@ def take_over(tag: str | None, data: bytes | None, cipher: AesCipher | None = No
     Raises:
         NotReadable: They are of a form that cannot be taken over, or damaged.
     """
-    if tag is None or tag == "empty":
+    if tag is None:
         return MISSING
-    if tag == "null":
-        return None
     content = bytes(data or b"")
     kind, encrypted, name = tag.partition("+")
     if encrypted:
         content = _decrypted(name, content, cipher)
+    if kind == "empty":
+        return MISSING
+    if kind == "null":
+        return None
     if kind == "bytes":
         return content
     if kind == "bytearray":
