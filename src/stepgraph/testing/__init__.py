@@ -14,19 +14,33 @@ if TYPE_CHECKING:
         asaver_conformance,
         saver_conformance,
     )
+    from stepgraph.testing.crashes import SimulatedCrash, assert_recovers, crash_after
+    from stepgraph.testing.graphs import Stub, check_contract, stub_subgraph
 
 __all__ = (
     "CheckResult",
     "ConformanceReport",
+    "SimulatedCrash",
+    "Stub",
     "asaver_conformance",
+    "assert_recovers",
+    "check_contract",
+    "crash_after",
     "saver_conformance",
+    "stub_subgraph",
 )
 
 _HOMES = {
     "CheckResult": "conformance",
     "ConformanceReport": "conformance",
+    "SimulatedCrash": "crashes",
+    "Stub": "graphs",
     "asaver_conformance": "conformance",
+    "assert_recovers": "crashes",
+    "check_contract": "graphs",
+    "crash_after": "crashes",
     "saver_conformance": "conformance",
+    "stub_subgraph": "graphs",
 }
 
 
