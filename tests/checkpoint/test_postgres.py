@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import tempfile
@@ -553,6 +554,59 @@ def test_a_process_that_is_killed_leaves_whole_histories(postgres_url: str) -> N
         assert len(entries) >= 5
         grow(saver, "1", 5)
         assert log_of(saver) == list(range(len(entries) + 5))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_speaks_on_connections_of_its_own(postgres_url: str) -> None:
+    """As a web server does that opens its saver before it forks its workers."""
+    code = textwrap.dedent(
+        """
+        import os, sys
+        sys.path.insert(0, sys.argv[2])
+        from checkpoint.test_sqlite import grow
+        from stepgraph.checkpoint.postgres import PostgresSaver
+        with PostgresSaver.from_conn_string(sys.argv[1]) as saver:
+            grow(saver, "parent", 3)
+            child = os.fork()
+            if child == 0:
+                grow(saver, "child", 3)
+            else:
+                grow(saver, "parent", 3)
+                assert os.waitpid(child, 0)[1] == 0
+                grow(saver, "parent", 3)
+        """
+    )
+    subprocess.run([sys.executable, "-c", code, postgres_url, TESTS], check=True, timeout=120)
+    with PostgresSaver.from_conn_string(postgres_url) as saver:
+        assert log_of(saver, "parent") == list(range(9))
+        assert log_of(saver, "child") == [0, 1, 2]
+
+
+@pytest.mark.parametrize("state", ["53100", "57014", "P0001"])
+def test_what_the_server_refuses_leaves_nothing_half_and_the_next_run_goes_on(
+    postgres_url: str, saver: PostgresSaver, state: str
+) -> None:
+    """Its disk is full, it takes too long, a trigger of the person says no: in the middle of a batch."""
+    head = grow(saver, "1", 5)[-1]
+    lost = a_step(head, head, "run", log=[1])
+    later = a_step(lost.id, lost.id, "run", log=[1, 2])
+    last = a_step(later.id, later.id, "run", log=[1, 2, 3])
+    encoded = [saver.encode_step(at(), step, {"step": n}) for n, step in enumerate((lost, later, last), 5)]
+    execute(
+        postgres_url,
+        f"""CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION USING ERRCODE = '{state}', MESSAGE = 'no more'; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON stepgraph_checkpoints FOR EACH ROW
+            WHEN (NEW.metadata @> '{{"step": 6}}') EXECUTE FUNCTION refuse()""",
+    )
+    with pytest.raises(psycopg.Error, match="no more") as caught:
+        saver.store(encoded[:2], durable=True)
+    assert any("storing in thread '1'" in note for note in caught.value.__notes__)
+    execute(postgres_url, "DROP TRIGGER refuse ON stepgraph_checkpoints")
+    with pytest.raises(RuntimeError, match="An earlier write"):
+        saver.store(encoded[2:], durable=True)
+    grow(saver, "1", 1)
+    assert log_of(saver) == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_transaction_of_the_person_carries_what_is_stored(postgres_url: str) -> None:

@@ -5,6 +5,7 @@ Rules: knows programs of statements and batches; what is stored is none of its b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
@@ -104,6 +105,8 @@ class PoolOfConnections:
 class OwnConnections:
     """Connections that are opened when they are needed, and kept while they work.
 
+    A process that was forked from the one that opened them opens its own: two that speak on one connection break it.
+
     Args:
         url: Where to.
     """
@@ -111,6 +114,8 @@ class OwnConnections:
     reconnects = True
 
     def __init__(self, url: str) -> None:
+        self._process = os.getpid()
+        self._of_parent: list[psycopg.Connection[Any]] = []
         self._url = url
         self.lock = Lock()
         self._idle: list[psycopg.Connection[Any]] = []
@@ -136,6 +141,7 @@ class OwnConnections:
     def _take(self) -> psycopg.Connection[Any] | None:
         while True:
             with self._guard:
+                self._leave_to_parent()
                 if not self._idle:
                     return None
                 connection = self._idle.pop()
@@ -143,16 +149,21 @@ class OwnConnections:
                 return connection
             connection.close()
 
+    def _leave_to_parent(self) -> None:
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._of_parent, self._idle = self._idle, []
+
     def close(self) -> None:
         """Close them."""
         with self._guard:
+            self._leave_to_parent()
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
     def __del__(self) -> None:
-        for connection in self._idle:
-            connection.close()
+        self.close()
 
 
 class Connections:

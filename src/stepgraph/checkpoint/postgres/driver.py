@@ -112,8 +112,9 @@ def explained(what: str, reconnects: bool, who: str = "saver") -> Iterator[None]
             f"PostgreSQL holds no NUL character in text, so {what} failed: thread ids, namespaces, ids of checkpoints, tasks"
             " and runs must be without \\0. Values of the state may contain it."
         ) from error
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        if error.sqlstate is not None and error.sqlstate[:2] not in ("08", "57"):
+    except psycopg.Error as error:
+        if not _is_about_the_connection(error):
+            error.add_note(f"This happened while {what} was under way; nothing of it is stored.")
             raise
         mend = (
             f"Run again when the server is back: this {who} opens another connection by itself."
@@ -125,6 +126,10 @@ def explained(what: str, reconnects: bool, who: str = "saver") -> Iterator[None]
             f"No working connection to PostgreSQL, so {what} failed: {str(error).strip()}. What was being stored is there as"
             f" a whole or not at all. {mend}"
         ) from error
-    except psycopg.Error as error:
-        error.add_note(f"This happened while {what} was under way.")
-        raise
+
+
+def _is_about_the_connection(error: psycopg.Error) -> bool:
+    """Whether the server or the way to it is gone, and not only what was asked of it."""
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
