@@ -18,8 +18,9 @@ from stepgraph.checkpoint.sql.runners import LoopRunner, ThreadRunner
 from stepgraph.checkpoint.sql.saver import BaseSqlSaver
 from stepgraph.checkpoint.sql.statements import R, StatementProgram
 from stepgraph.checkpoint.sqlite.connections import GIVES_BACK, VACUUM, Connections, connect
+from stepgraph.checkpoint.sqlite.faults import explained
 from stepgraph.checkpoint.sqlite.programs import SqlitePrograms
-from stepgraph.checkpoint.sqlite.schema import migrate
+from stepgraph.checkpoint.sqlite.schema import is_current, migrate
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -56,7 +57,9 @@ class AwaitedRunner(LoopRunner):
         if self.ready:
             return
         async with self.lock:
-            if not self.ready:
+            if self.ready:
+                return
+            with explained():
                 self._loop = get_running_loop()
                 if not self._is_open():
                     await self.connection
@@ -64,7 +67,8 @@ class AwaitedRunner(LoopRunner):
                 if not (await self.connection.execute_fetchall("PRAGMA page_count"))[0][0]:  # type: ignore[index]
                     await self._execute(GIVES_BACK)
                 await self._execute("PRAGMA journal_mode = WAL")
-                await self._transact(migrate())
+                if not await self._run(is_current()):
+                    await self._transact(migrate())
                 self.ready = True
 
     def _is_open(self) -> bool:
@@ -84,23 +88,25 @@ class AwaitedRunner(LoopRunner):
         """Run a program that reads: as one transaction, so that it sees one state."""
         await self.aset_up()
         async with self.lock:
-            if self.connection.in_transaction:
-                return await self._run(program)
-            await self._execute("BEGIN")
-            try:
-                return await self._run(program)
-            finally:
-                await self._execute("COMMIT")
+            with explained():
+                if self.connection.in_transaction:
+                    return await self._run(program)
+                await self._execute("BEGIN")
+                try:
+                    return await self._run(program)
+                finally:
+                    await self._execute("COMMIT")
 
     async def awrite(self, program: StatementProgram[R], *, durable: bool = True) -> R:
         """Run a program in one transaction: all of it or nothing."""
         await self.aset_up()
         async with self.lock:
-            level = "FULL" if durable else "NORMAL"
-            if level != self._synchronous and not self.connection.in_transaction:
-                await self._execute(f"PRAGMA synchronous = {level}")
-                self._synchronous = level
-            return await self._transact(program)
+            with explained():
+                level = "FULL" if durable else "NORMAL"
+                if level != self._synchronous and not self.connection.in_transaction:
+                    await self._execute(f"PRAGMA synchronous = {level}")
+                    self._synchronous = level
+                return await self._transact(program)
 
     async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
         """Store a batch in one transaction."""

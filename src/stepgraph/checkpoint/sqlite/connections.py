@@ -16,8 +16,9 @@ from time import sleep
 from typing import Any, Final, Literal
 
 from stepgraph.checkpoint.sql.statements import R, StatementProgram
+from stepgraph.checkpoint.sqlite.faults import explained
 from stepgraph.checkpoint.sqlite.locks import connection_lock, file_lock
-from stepgraph.checkpoint.sqlite.schema import migrate
+from stepgraph.checkpoint.sqlite.schema import is_current, migrate
 
 __all__ = ("Connections", "connect", "file_of")
 
@@ -81,7 +82,7 @@ class Connections:
         with self.lock:
             if self.ready:
                 return
-            with _explained():
+            with explained():
                 self._path = file_of(self.connection)
                 self._file_lock = file_lock(self._path or f":memory:{id(self.connection)}")
                 _execute(self.connection, f"PRAGMA busy_timeout = {int(_WAIT * 1000)}")
@@ -89,8 +90,9 @@ class Connections:
                     _execute(self.connection, GIVES_BACK)
                 if self._path:
                     self._use_write_ahead_log()
-                with self._file_lock:
-                    self._transact(migrate())
+                if not _run(self.connection, is_current()):
+                    with self._file_lock:
+                        self._transact(migrate())
             self.ready = True
 
     def _use_write_ahead_log(self) -> None:
@@ -132,7 +134,7 @@ class Connections:
             durable: Whether a loss of power after this returns must not undo it.
         """
         self.set_up()
-        with self._file_lock, self.lock, _explained():
+        with self._file_lock, self.lock, explained(self._path):
             self._synchronize("FULL" if durable else "NORMAL")
             return self._transact(program)
 
@@ -158,9 +160,9 @@ class Connections:
         """Run a program that reads, on one state of the database."""
         self.set_up()
         if not self._path:
-            with self.lock, _explained():
+            with self.lock, explained(self._path):
                 return _run(self.connection, program)
-        with self._reader() as reader:
+        with explained(self._path), self._reader() as reader:
             reader.execute("BEGIN")
             try:
                 return _run(reader, program)
@@ -218,17 +220,3 @@ def _run(connection: sqlite3.Connection, program: StatementProgram[R]) -> R:
         return result
     finally:
         cursor.close()
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Say what to do about the usual mistake."""
-    try:
-        yield
-    except sqlite3.ProgrammingError as error:
-        if "same thread" in str(error):
-            error.add_note(
-                "The engine stores from threads of its own: open the connection with"
-                " sqlite3.connect(path, check_same_thread=False), or use SqliteSaver.from_conn_string(path)."
-            )
-        raise

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from stepgraph.checkpoint.sql.statements import Statement
 
-__all__ = ("MIGRATIONS", "migrate")
+__all__ = ("MIGRATIONS", "is_current", "migrate")
 
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
@@ -57,6 +57,14 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (),
 )
 """Migration number i (from 1) is entry i - 1: its statements. From 3 on, tasks in `task_writes` may come without ids."""
+
+
+def is_current() -> Generator[Statement, Any, bool]:
+    """Whether the tables have the newest form already; it only reads, so it waits for no writer."""
+    if not (yield Statement("SELECT 1 FROM sqlite_master WHERE name = 'stepgraph_counters'")):
+        return False
+    found = yield Statement("SELECT value FROM stepgraph_counters WHERE name = 'schema'")
+    return bool(found) and found[0][0] == len(MIGRATIONS)
 
 
 def migrate() -> Generator[Statement, Any, None]:

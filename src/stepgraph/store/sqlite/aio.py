@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
+from stepgraph.checkpoint.sqlite.faults import explained
 from stepgraph.store.base.batch import AsyncBatchedBaseStore
 from stepgraph.store.base.config import TTLConfig, sweep_seconds
 from stepgraph.store.base.ops import Op, Result
@@ -184,10 +185,12 @@ class AsyncSqliteStore(AsyncBatchedBaseStore, BaseSqliteStore):
 
     async def _write(self, changes: list[Change]) -> int:
         touched = 0
-        async with self._lock, self._transaction("IMMEDIATE"):
-            for sql, rows in changes:
-                async with self.conn.executemany(sql, rows) as cursor:
-                    touched = cursor.rowcount
+        async with self._lock:
+            with explained():
+                async with self._transaction("IMMEDIATE"):
+                    for sql, rows in changes:
+                        async with self.conn.executemany(sql, rows) as cursor:
+                            touched = cursor.rowcount
         return touched
 
     @asynccontextmanager

@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import count
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from stepgraph.checkpoint.sqlite.faults import explained
 from stepgraph.checkpoint.sqlite.locks import connection_lock
 from stepgraph.store.base.config import IndexConfig, TTLConfig, utc_now
 from stepgraph.store.base.embed import Embeddings
@@ -190,7 +191,7 @@ class SqliteStore(SweepingStore, BaseSqliteStore, BaseStore):
         return await to_thread(self._perform, request)
 
     def _read(self, queries: list[Query]) -> list[list[Any]]:
-        with self._lock:
+        with self._lock, explained():
             try:
                 if len(queries) == 1:
                     return [self.conn.execute(*queries[0]).fetchall()]
@@ -201,7 +202,7 @@ class SqliteStore(SweepingStore, BaseSqliteStore, BaseStore):
 
     def _write(self, changes: list[Change]) -> int:
         touched = 0
-        with self._lock, self._transaction("IMMEDIATE"):
+        with self._lock, explained(), self._transaction("IMMEDIATE"):
             for sql, rows in changes:
                 touched = self.conn.executemany(sql, rows).rowcount
         return touched
