@@ -120,7 +120,7 @@ class Connections:
     def vacuum(self) -> None:
         """Write the file anew without what was deleted; from then on it gives back by itself."""
         self.set_up()
-        with self._file_lock, self.lock, _explained():
+        with self._file_lock, self.lock, explained(self._path):
             for sql in VACUUM:
                 self.connection.execute(sql).fetchall()
 
