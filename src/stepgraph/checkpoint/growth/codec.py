@@ -108,10 +108,12 @@ def not_storable(error: NotStorableError, channel: str) -> NotStorableError:
 
 
 def unreadable(
-    key: tuple[str, str], checkpoint_id: str, error: Exception, channel: str | None = None
+    key: tuple[str, str],
+    checkpoint_id: str,
+    error: Exception,
+    channel: str | None = None,
+    part: str = "its record is",
 ) -> CorruptCheckpointError:
     """What to raise when bytes of a checkpoint cannot be understood."""
-    where = (
-        f"the value of {channel!r} is damaged ({error})" if channel else f"its record is damaged ({error})"
-    )
-    return CorruptCheckpointError(*key, checkpoint_id, f"{where}.", channel)
+    where = f"the value of {channel!r} is" if channel else part
+    return CorruptCheckpointError(*key, checkpoint_id, f"{where} damaged ({error}).", channel)

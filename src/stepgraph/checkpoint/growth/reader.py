@@ -135,9 +135,10 @@ def load_frame(key: Key, checkpoint_id: str, codec: Codec) -> Program[Frame | No
 class _Writes:
     """Pending writes of one checkpoint as they are stored: rows of their own, and rows of checkpoints that fold them."""
 
-    __slots__ = ("children", "rows")
+    __slots__ = ("checkpoint_id", "children", "rows")
 
-    def __init__(self) -> None:
+    def __init__(self, checkpoint_id: str) -> None:
+        self.checkpoint_id = checkpoint_id
         self.rows: list[WritesRow] = []
         self.children: list[Row] = []
 
@@ -332,7 +333,7 @@ class Reader:
 
     def pending(self, ids: Sequence[str]) -> Program[dict[str, _Writes]]:
         """The pending writes of checkpoints, as they are stored."""
-        result = {checkpoint_id: _Writes() for checkpoint_id in ids}
+        result = {checkpoint_id: _Writes(checkpoint_id) for checkpoint_id in ids}
         for checkpoint_id, row in (yield WritesOf(self._key, ids)):
             result[checkpoint_id].rows.append(row)
         children = yield Children(self._key, ids)
@@ -347,7 +348,7 @@ class Reader:
         for child in writes.children:
             wanted += self.targets_in(child)
         for row in writes.rows:
-            for _, channel, form in self._pairs_of(row):
+            for _, channel, form in self._pairs_of(writes.checkpoint_id, row):
                 if type(form) is list:
                     wanted.append((channel, form[1]))
         return wanted
@@ -366,12 +367,13 @@ class Reader:
         except _FAULTS as error:
             raise unreadable(self._key, child.id, error) from error
 
-    def _pairs_of(self, row: WritesRow) -> list[Any]:
+    def _pairs_of(self, checkpoint_id: str, row: WritesRow) -> list[tuple[int, str, Any]]:
+        """Index, channel and stored form of each write of a task."""
         try:
-            pairs: list[Any] = unpackb(row.data)
+            return [_pair(*pair) for pair in unpackb(row.data)]
         except _FAULTS as error:
-            raise unreadable(self._key, row.task_id, error) from error
-        return pairs
+            part = f"what task {row.task_id!r} wrote is"
+            raise unreadable(self._key, checkpoint_id, error, part=part) from error
 
     def resolve_writes(self, checkpoint_id: str, writes: _Writes) -> list[PendingWrite]:
         """The pending writes of a checkpoint, by task path, task and index; of each only the one that counts."""
@@ -379,7 +381,7 @@ class Reader:
         channel = ""
         try:
             for row in writes.rows:
-                for index, channel, form in self._pairs_of(row):
+                for index, channel, form in self._pairs_of(checkpoint_id, row):
                     if (row.task_id, index) not in found:
                         write = (row.task_id, channel, self.write_value(channel, form))
                         found[row.task_id, index] = (row.path, write)
@@ -442,3 +444,10 @@ def applied(value: Any, op: Op) -> Any:
             result[key] = applied(result[key], inner)
         return result
     return value[: op.start] + op.fresh  # type: ignore[union-attr]
+
+
+def _pair(index: int, channel: str, form: Any) -> tuple[int, str, Any]:
+    """One write as it is stored, if it can be one."""
+    if type(index) is not int or type(channel) is not str or (type(form) is list and len(form) < 2):
+        raise ValueError("it is no write")
+    return index, channel, form

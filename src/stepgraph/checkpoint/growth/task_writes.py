@@ -52,6 +52,9 @@ PART: Final = 14
 
 _CONTAINERS: Final = frozenset((list, dict))
 
+_MOST_TASKS: Final = 1 << 20
+"""A superstep has no more."""
+
 
 class _Source:
     """What a row stores for one channel, and how far writes were found in it."""
@@ -274,7 +277,7 @@ def read_task_writes(row: Row, namespace: str) -> list[tuple[str, str, list[tupl
         namespace: Its namespace, which ids of tasks depend on.
     """
     tasks: list[tuple[str, str, list[tuple[str, Any]]]] = []
-    for entry in unpackb(row.writes or b"\x90"):
+    for entry in unpackb(b"\x90" if row.writes is None else row.writes):
         if type(entry[0]) is str:
             task_id, path, writes = entry
             tasks.append((task_id, path, list(map(tuple, writes))))
@@ -292,16 +295,23 @@ def _placed(entry: list[Any]) -> Placed:
         sends: list[Any] = []
         if len(rest) == 3:
             start, count = rest[2]
-            sends = [[ELEMENT, i] for i in range(start, start + count)]
+            sends = [[ELEMENT, i] for i in range(start, start + _believed(count))]
         return PlacedWrites(step, name, pairs, rest[1] if len(rest) > 1 else -1, sends)
     tail, first, columns, count = rest
     return FanWrites(
         step,
         name,
         first,
-        [(column[0], list(_column_forms(column[1:], count))) for column in columns],
+        [(column[0], list(_column_forms(column[1:], _believed(count)))) for column in columns],
         [(channel, form) for channel, form in tail],
     )
+
+
+def _believed(count: int) -> int:
+    """A number of tasks, if it can be one: damaged bytes must not take all memory."""
+    if not 0 <= count <= _MOST_TASKS:
+        raise ValueError(f"it counts {count!r} tasks")
+    return count
 
 
 def _column_forms(column: list[Any], count: int) -> Iterator[Any]:
@@ -317,5 +327,5 @@ def _column_forms(column: list[Any], count: int) -> Iterator[Any]:
 
 def _value_forms(row: Row) -> list[tuple[str, Any]]:
     """The values that a row holds, as forms of writes."""
-    entries = unpackb(row.values or b"\x80")
+    entries = unpackb(b"\x80" if row.values is None else row.values)
     return [(c, [VALUE] if type(entry) in (bytes, list) else entry) for c, entry in entries.items()]

@@ -10,13 +10,15 @@ from json import JSONEncoder, loads
 from math import isfinite
 from typing import Any, NamedTuple
 
-from stepgraph.checkpoint.growth.codec import Codec
+from stepgraph.checkpoint.growth.codec import Codec, unreadable
 from stepgraph.checkpoint.growth.lanes import Lane, common_part
 
-__all__ = ("StoredMetadata", "is_exact", "is_searchable", "pack_metadata", "unpack_metadata")
+__all__ = ("StoredMetadata", "is_exact", "is_searchable", "pack_metadata", "step_in", "unpack_metadata")
 
 _encode = JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _SCALARS = frozenset((str, int, bool, type(None)))
+_MOST_LEVELS = 50
+"""What is nested deeper is packed: readers of JSON differ in how deep they look."""
 
 
 class StoredMetadata(NamedTuple):
@@ -43,6 +45,12 @@ def is_exact(value: Any) -> bool:
     if kind is dict:
         return all(type(key) is str and is_exact(item) for key, item in value.items())
     return False
+
+
+def is_shallow(value: Any, levels: int = _MOST_LEVELS) -> bool:
+    """Whether a value is not nested too deeply for JSON text."""
+    inner = value.values() if type(value) is dict else value if type(value) is list else ()
+    return levels > 0 and all(is_shallow(item, levels - 1) for item in inner)
 
 
 def is_searchable(key: Any, value: Any) -> bool:
@@ -73,21 +81,44 @@ def pack_metadata(
 
 
 def _pack(metadata: Mapping[str, Any], codec: Codec, exact: Callable[[Any], bool]) -> StoredMetadata:
-    for key, value in metadata.items():
-        if not (type(key) is str and exact(key) and exact(value)):
-            break
-    else:
-        return StoredMetadata(_encode(metadata), None)
     plain = {
-        key: value for key, value in metadata.items() if type(key) is str and exact(key) and exact(value)
+        key: value
+        for key, value in metadata.items()
+        if type(key) is str and exact(key) and is_shallow(value) and exact(value)
     }
+    if len(plain) == len(metadata):
+        return StoredMetadata(_encode(metadata), None)
     more = {key: value for key, value in metadata.items() if key not in plain}
     return StoredMetadata(_encode(plain), codec.pack(more))
 
 
-def unpack_metadata(stored: StoredMetadata, codec: Codec) -> dict[str, Any]:
-    """Metadata from the form for a row."""
-    result: dict[str, Any] = loads(stored.text)
-    if stored.more is not None:
-        result.update(codec.unpack(stored.more))
+def unpack_metadata(
+    stored: StoredMetadata, codec: Codec, key: tuple[str, str], checkpoint_id: str
+) -> dict[str, Any]:
+    """Metadata from the form for a row.
+
+    Args:
+        stored: The form.
+        codec: Unpacks what JSON cannot say.
+        key: Thread and namespace, for errors.
+        checkpoint_id: The checkpoint, for errors.
+
+    Raises:
+        CorruptCheckpointError: It cannot be read.
+    """
+    try:
+        result: dict[str, Any] = {**loads(stored.text)}
+        if stored.more is not None:
+            result.update(**codec.unpack(stored.more))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise unreadable(key, checkpoint_id, error, part="its metadata is") from error
     return result
+
+
+def step_in(text: str) -> int | None:
+    """The step that metadata tell, for a message: `None` where they do not, or cannot be read."""
+    try:
+        found = loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return found.get("step") if isinstance(found, dict) else None

@@ -225,7 +225,7 @@ class BaseSqlSaver(HoldingSaver):
         self._generations[self._programs.bucket(key[0])] = generation
         if loaded is None:
             return None
-        result = to_tuple(key, loaded, unpack_metadata(loaded.row.metadata, self._codec))
+        result = to_tuple(key, loaded, unpack_metadata(loaded.row.metadata, self._codec, key, loaded.row.id))
         lane = self._fresh_lane(key, generation)
         with lane.lock:
             lane.seed(loaded.row.id, loaded.frame, loaded.known)
@@ -299,9 +299,14 @@ class BaseSqlSaver(HoldingSaver):
             )
             page = []
             for checkpoint_id, thread_id, namespace, text, more in found:
-                metadata = unpack_metadata(StoredMetadata(text, more), self._codec)
+                key, stored = (thread_id, namespace), StoredMetadata(text, more)
+                try:
+                    metadata = unpack_metadata(stored, self._codec, key, checkpoint_id)
+                except CorruptCheckpointError as error:
+                    warn_unreadable(error)
+                    continue
                 if matches(metadata, filter):
-                    page.append(((thread_id, namespace), checkpoint_id, public(metadata)))
+                    page.append((key, checkpoint_id, public(metadata)))
             page = page if left is None else page[:left]
             by_key: dict[Key, list_[str]] = {}
             for key, checkpoint_id, _ in page:

@@ -6,11 +6,11 @@ Rules: no connections, no waiting. A program runs in a write transaction: whoeve
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from json import loads
 from typing import Any, Final
 
 from stepgraph.checkpoint.growth.retention import needs, needs_of_writes
 from stepgraph.checkpoint.growth.rows import Key, Row, RowParts, WritesRow, without_known
+from stepgraph.checkpoint.sql.metadata import step_in
 from stepgraph.checkpoint.sql.reading import COLUMNS, HERE, WRITES_COLUMNS, Reading
 from stepgraph.checkpoint.sql.statements import Statement, StatementProgram
 from stepgraph.checkpoint.step_saver import (
@@ -123,7 +123,7 @@ class Storing(Reading):
             item.key[1],
             run_id=own_run,
             other_run_id=run_id,
-            last_step=loads(found[0][0]).get("step") if found else None,
+            last_step=step_in(found[0][0]) if found else None,
         )
 
     def _check_references(

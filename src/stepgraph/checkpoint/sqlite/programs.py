@@ -34,8 +34,8 @@ class SqlitePrograms(Programs):
         for key, value in (filter or {}).items():
             if is_searchable(key, value):
                 sql += (
-                    " AND (metadata_more IS NOT NULL OR EXISTS"
-                    " (SELECT 1 FROM json_each(metadata) AS item WHERE item.key = ? AND item.value = ?))"
+                    " AND (metadata_more IS NOT NULL OR CASE WHEN json_valid(metadata) THEN EXISTS"
+                    " (SELECT 1 FROM json_each(metadata) AS item WHERE item.key = ? AND item.value = ?) ELSE 1 END)"
                 )
                 params += [key, value]
         return sql, params
