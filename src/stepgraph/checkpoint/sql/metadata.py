@@ -109,7 +109,7 @@ def unpack_metadata(
     try:
         result: dict[str, Any] = {**loads(stored.text)}
         if stored.more is not None:
-            result.update(**codec.unpack(stored.more))
+            result |= {**codec.unpack(stored.more)}
     except (ValueError, TypeError, RecursionError) as error:
         raise unreadable(key, checkpoint_id, error, part="its metadata is") from error
     return result
