@@ -7,7 +7,7 @@ as values. The drivers only wait and call. The one piece of a person's code that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from stepgraph.errors import GraphBubbleUp, NodeCancelledError, is_invalid_resume
 
@@ -144,11 +144,14 @@ def limits_of(task: Task) -> TimeoutPolicy | None:
     return None if policy is None else policy.timeout
 
 
-class Overdue(NamedTuple):
+class Overdue:
     """Which limit an attempt passed, and how long it ran."""
 
-    kind: Literal["run", "idle"]
-    elapsed: float
+    __slots__ = ("elapsed", "kind")
+
+    def __init__(self, kind: Literal["run", "idle"], elapsed: float) -> None:
+        self.kind: Literal["run", "idle"] = kind
+        self.elapsed = elapsed
 
 
 def overdue(limits: TimeoutPolicy, started: float, progressed: float, now: float) -> Overdue | None:

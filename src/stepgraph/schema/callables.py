@@ -111,8 +111,9 @@ def injected_parameters(action: Any) -> dict[str, InjectedKind]:
         return {}
     state = state_parameter_of(action)
     found: dict[str, InjectedKind] = {}
+    taken = None if state is None else state.name
     for parameter in signature.free():
-        if parameter == state or parameter.kind not in _BY_KEYWORD:
+        if parameter.name == taken or parameter.kind not in _BY_KEYWORD:
             continue
         kind = _injected_kind(parameter)
         if kind is not None:

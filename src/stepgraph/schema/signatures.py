@@ -16,7 +16,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from stepgraph.schema.annotations import annotation_of, own_annotations
 
@@ -37,7 +37,7 @@ class ParameterKind(Enum):
     VARIABLE_KEYWORD = 4
 
 
-class ParameterSpec(NamedTuple):
+class ParameterSpec:
     """One parameter that is not bound yet.
 
     Attributes:
@@ -49,12 +49,27 @@ class ParameterSpec(NamedTuple):
         annotation: its annotation as `inspect` tells it, where there is no such function.
     """
 
-    name: str
-    kind: ParameterKind
-    optional: bool
-    owner: FunctionType | None
-    owner_name: str
-    annotation: Any = None
+    __slots__ = ("annotation", "kind", "name", "optional", "owner", "owner_name")
+
+    def __init__(
+        self,
+        name: str,
+        kind: ParameterKind,
+        optional: bool,
+        owner: FunctionType | None,
+        owner_name: str,
+        annotation: Any = None,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.optional = optional
+        self.owner = owner
+        self.owner_name = owner_name
+        self.annotation = annotation
+
+    def owned_by(self, owner: FunctionType, owner_name: str) -> ParameterSpec:
+        """The same parameter, whose type another function's annotations tell."""
+        return ParameterSpec(self.name, self.kind, self.optional, owner, owner_name, self.annotation)
 
     @property
     def is_positional(self) -> bool:
@@ -74,7 +89,7 @@ class ParameterSpec(NamedTuple):
         return annotation_of(self.owner, self.owner_name)
 
 
-class Signature(NamedTuple):
+class Signature:
     """The parameters of a callable that its caller still has to fill.
 
     Attributes:
@@ -82,8 +97,11 @@ class Signature(NamedTuple):
         bound: names that a `partial` binds by keyword; they stay in `parameters` but must not be passed.
     """
 
-    parameters: tuple[ParameterSpec, ...]
-    bound: frozenset[str]
+    __slots__ = ("bound", "parameters")
+
+    def __init__(self, parameters: tuple[ParameterSpec, ...], bound: frozenset[str]) -> None:
+        self.parameters = parameters
+        self.bound = bound
 
     def free(self) -> list[ParameterSpec]:
         """The parameters that nothing binds."""
@@ -204,9 +222,7 @@ def _annotated_from(
             source = theirs[index]
         annotated = not copied and parameter.name in own_annotations(outer)
         keep = annotated or source is None
-        found.append(
-            parameter if keep or source is None else parameter._replace(owner=inner, owner_name=source.name)
-        )
+        found.append(parameter if keep or source is None else parameter.owned_by(inner, source.name))
     return found
 
 
