@@ -50,6 +50,7 @@ agent = create_agent(Script(answers=answers), [add])
 show(asyncio.run(agent.ainvoke(question))["messages"])
 print(agent.get_graph().draw_mermaid())
 
+answers = [calls(call("add", "1", a=1, b=2)), "three"]  # the order of events of parallel calls is free
 agent = create_agent(Script(answers=answers), [add])
 for chunk in agent.stream(question, stream_mode="updates"):
     print({node: [type(m).__name__ for m in update["messages"]] for node, update in chunk.items()})

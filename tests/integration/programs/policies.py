@@ -40,7 +40,7 @@ def crash(state: State):
 
 builder = StateGraph(State)
 builder.add_node(flaky, retry_policy=RetryPolicy(initial_interval=0.001, jitter=False))
-builder.add_node(cached, cache_policy=CachePolicy(ttl=60))
+builder.add_node(cached, cache_policy=CachePolicy(ttl=3600))
 builder.add_node(crash)
 builder.add_edge(START, "flaky").add_edge("flaky", "cached").add_edge("cached", "crash")
 graph = builder.compile(checkpointer=InMemorySaver(), cache=InMemoryCache())
