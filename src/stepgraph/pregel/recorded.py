@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.values.names import BRANCH_TO, INTERRUPT, RESUME, SCHEDULED
+from stepgraph.pregel.older import older_triggers
+from stepgraph.values.names import INTERRUPT, RESUME, SCHEDULED
 
 if TYPE_CHECKING:
     from stepgraph.pregel.calls import CallTask
@@ -55,14 +56,14 @@ def recognise_handler(handler: Task, failed: Task, pending: Pending) -> None:
 
 def recognise_call(call: CallTask, pending: Pending) -> bool:
     """The same for a call; answers whether something is stored of it. Its id tells the name of the task, its path does not."""
-    from stepgraph.checkpoint.imports.ids import call_parts, task_id
+    from stepgraph.checkpoint.imports.ids import call_parts, task_ids
 
     machine, caller = call.machine, call.caller
     parts = call_parts(_path_elsewhere(caller), call.number)
-    id = task_id(machine.checkpoint_id, caller.namespace, machine.step, call.node.name, parts)
-    if id in pending:
-        _become(call, id, pending, caller.namespace)
-        return True
+    for id in task_ids(machine.checkpoint_id, caller.namespace, machine.step, call.node.name, parts):
+        if id in pending:
+            _become(call, id, pending, caller.namespace)
+            return True
     return False
 
 
@@ -73,14 +74,15 @@ def _path_elsewhere(task: Task) -> str:
 
 def _elsewhere(task: Task) -> Iterator[str]:
     """The ids that LangGraph may have given to a task."""
-    from stepgraph.checkpoint.imports.ids import node_parts, send_parts, task_id
+    from stepgraph.checkpoint.imports.ids import node_parts, send_parts, task_ids
 
-    machine = task.machine
-    triggers = task.node.triggers if task.former is None else (BRANCH_TO + task.former,)
-    choices = node_parts(triggers) if task.index < 0 else [send_parts(task.index)]
-    name = task.former or task.node.name
+    machine, node = task.machine, task.node
+    if task.index >= 0:
+        choices = [send_parts(task.index)]
+    else:
+        choices = node_parts(node.triggers) + node_parts(older_triggers(machine.plan, node))
     for parts in choices:
-        yield task_id(machine.checkpoint_id, machine.namespace, machine.step, name, parts)
+        yield from task_ids(machine.checkpoint_id, machine.namespace, machine.step, node.name, parts)
 
 
 def _become(task: Task, id: str, pending: Pending, namespace: str) -> None:

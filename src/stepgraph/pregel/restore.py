@@ -14,6 +14,7 @@ from stepgraph.pregel.handling import adopt, stored_handling
 from stepgraph.pregel.identity import interrupt_id
 from stepgraph.pregel.interrupts import question_id
 from stepgraph.pregel.migrate import Refitted
+from stepgraph.pregel.older import FORM, with_targets
 from stepgraph.pregel.recorded import recognise
 from stepgraph.pregel.results import restore_writes
 from stepgraph.pregel.task import Task
@@ -57,6 +58,8 @@ def restore_state(machine: Machine, loaded: CheckpointTuple) -> Due:
     """Fill the machine from a checkpoint; answers what is due there."""
     plan = machine.plan
     checkpoint = loaded.checkpoint
+    if checkpoint["v"] < FORM:
+        checkpoint = with_targets(plan, checkpoint)
     values = checkpoint["channel_values"]
     state = machine.state
     for name in plan.fields:

@@ -282,6 +282,10 @@ def restore_writes(task: Task, pairs: Iterable[tuple[str, Any]]) -> None:
             node = plan.nodes.get(channel[len(BRANCH_TO) :])
             if node is not None:
                 targets.append(node)
+        elif (
+            channel == task.node.name
+        ):  # an imported checkpoint of an older form: it tells its followers that it has run
+            targets.extend(task.node.targets)
     as_dict = dict(updates)
     task.updates = as_dict if len(as_dict) == len(updates) else updates
     task.targets = tuple(targets)

@@ -17,7 +17,8 @@ import pytest
 
 import postgres_server
 from checkpoint.imports.checks import check_goes_on
-from checkpoint.imports.shapes import SHAPES
+from checkpoint.imports.shapes import SHAPES, Library
+from checkpoint.imports.write import BEGUN, config_of, go_on, look
 from stepgraph.checkpoint.imports.source import Source
 from stepgraph.checkpoint.imports.sqlite import SqliteSource
 from stepgraph.checkpoint.imports.transfer import import_threads
@@ -74,6 +75,26 @@ def test_an_imported_thread_goes_on_as_it_would_have(
     if expected is None:
         pytest.skip("this version of LangGraph does not know such programs")
     check_goes_on(source, saver, shape, expected, paths="0.6.11" not in database, asynchronous=asynchronous)
+
+
+@pytest.mark.parametrize("shape", BEGUN)
+def test_threads_of_an_older_form_go_on_as_those_of_today(shape: str, saver: Any, tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((GOLDEN / "langgraph-0.2.76-begun.sql").read_text())
+    expected = json.loads((GOLDEN / "langgraph-1.2.24-sqlite.json").read_text())[shape]
+    with closing(SqliteSource(str(path))) as source:
+        (report,) = import_threads(source, saver, [shape])
+    assert not report.problems
+    lib = Library("stepgraph")
+    graph = SHAPES[shape].build(lib, saver)
+    seen = look(graph, config_of(shape))
+    for key in ("values", "next", "history"):
+        assert seen[key] == expected["stored"][key]
+    asked = sorted(question for _, question in expected["stored"]["questions"])
+    assert sorted(question for _, question in seen["questions"]) == asked
+    went = go_on(lib, graph, SHAPES[shape], config_of(shape))
+    assert went == {key: expected[key] for key in went}
 
 
 def test_what_is_imported_twice_is_stored_once(source: Source, saver: Any) -> None:

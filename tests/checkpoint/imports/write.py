@@ -5,6 +5,7 @@ Run it in an environment that has `langgraph` and its savers, in the directory `
     python -m checkpoint.imports.write checkpoint/imports/golden
     python -m checkpoint.imports.write checkpoint/imports/golden postgresql://...
     python -m checkpoint.imports.write checkpoint/imports/golden encrypted
+    python -m checkpoint.imports.write checkpoint/imports/golden begun      (before 0.3: what it makes of them is no measure)
 
 It writes `langgraph-VERSION-KIND.sql` (a dump of what its saver stored) and `langgraph-VERSION-KIND.json` (per shape: what the
 thread looked like, and what came of it when LangGraph went on from there).
@@ -16,6 +17,7 @@ import json
 import sqlite3
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -41,13 +43,18 @@ def plain(value: Any) -> Any:
     return repr(value)
 
 
+def asked_in(state: Any) -> list[Any]:
+    """The questions of a snapshot; old versions show them with their tasks only."""
+    return [question for task in state.tasks for question in task.interrupts]
+
+
 def look(graph: Any, config: dict[str, Any]) -> dict[str, Any]:
     """What a thread looks like to its graph."""
     state = graph.get_state(config)
     return {
         "values": plain(state.values),
         "next": list(state.next),
-        "questions": sorted([i.id, repr(i.value)] for i in state.interrupts),
+        "questions": sorted([getattr(i, "id", ""), repr(i.value)] for i in asked_in(state)),
         "history": [[s.metadata["source"], s.metadata["step"]] for s in graph.get_state_history(config)],
     }
 
@@ -70,10 +77,31 @@ def shapes() -> dict[str, Shape]:
     }
 
 
-def begin(saver: Any, only: str | None = None) -> None:
-    """Run all shapes with LangGraph up to where they stop, or one of them."""
+BEGUN = (
+    "linear",
+    "parallel",
+    "both ask",
+    "sends",
+    "nested",
+    "keeps state",
+    "child asks, then node",
+    "two questions",
+    "workflow",
+    "task in node",
+    "failed",
+    "forked",
+    "goes round",
+    "half joined",
+    "sends by command",
+    "keeps state below",
+)
+"""Shapes that old versions can run."""
+
+
+def begin(saver: Any, only: Sequence[str] | None = None) -> None:
+    """Run all shapes with LangGraph up to where they stop, or some of them."""
     for name, shape in shapes().items():
-        if only not in (None, name):
+        if only is not None and name not in only:
             continue
         lib = Library("langgraph")
         graph = shape.build(lib, saver)
@@ -104,6 +132,15 @@ def write_sqlite() -> tuple[list[str], dict[str, Any]]:
             return lines, finish(saver)
 
 
+def write_begun() -> list[str]:
+    """The statements that make a database of shapes that old versions can run."""
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    with SqliteSaver.from_conn_string(":memory:") as saver:
+        begin(saver, BEGUN)
+        return list(saver.conn.iterdump())
+
+
 def write_postgres(url: str) -> tuple[list[str], dict[str, Any]]:
     """The same for an empty database of Postgres."""
     from langgraph.checkpoint.postgres import PostgresSaver
@@ -121,7 +158,7 @@ def write_encrypted() -> list[str]:
 
     serializer = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
     with sqlite3.connect(":memory:", check_same_thread=False) as connection:
-        begin(SqliteSaver(connection, serde=serializer), "linear")
+        begin(SqliteSaver(connection, serde=serializer), ("linear",))
         return list(connection.iterdump())
 
 
@@ -146,10 +183,12 @@ def dump_postgres(connection: Any) -> list[str]:
 def main() -> None:
     """Write the golden files."""
     target, how = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "sqlite"
-    kind = how if how in ("sqlite", "encrypted") else "postgres"
+    kind = how if how in ("sqlite", "encrypted", "begun") else "postgres"
     expected: dict[str, Any] = {}
     if kind == "encrypted":
         lines = write_encrypted()
+    elif kind == "begun":
+        lines = write_begun()
     else:
         lines, expected = write_sqlite() if kind == "sqlite" else write_postgres(how)
     name = f"langgraph-{version('langgraph')}-{kind}"

@@ -14,11 +14,11 @@ Rules: pure; rows come in, what is to be stored goes out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stepgraph.checkpoint.base import LATEST_VERSION
-from stepgraph.checkpoint.imports import ids
+from stepgraph.checkpoint.imports import ids, older
 from stepgraph.checkpoint.imports.source import Found, FoundWrite
 from stepgraph.checkpoint.imports.values import NotReadable, questions, take_over
 from stepgraph.values.missing import MISSING
@@ -61,7 +61,7 @@ def convert(
     found: Found,
     stored: Mapping[str, Any],
     writes: Sequence[FoundWrite],
-    below: Iterable[str],
+    below: Mapping[str, str],
     cipher: AesCipher | None = None,
 ) -> Converted:
     """Convert one checkpoint.
@@ -70,7 +70,7 @@ def convert(
         found: Names it.
         stored: The checkpoint, as it was stored.
         writes: What its tasks wrote, as it was stored.
-        below: Ids of the tasks of this checkpoint that run graphs.
+        below: Task id to the namespace of a graph that it runs, of the tasks of this checkpoint.
         cipher: Decrypts.
 
     Raises:
@@ -80,9 +80,12 @@ def convert(
         raise NotReadable("its metadata is no JSON object")
     checkpoint = _checkpoint(found, stored)
     _check_complete(checkpoint, found.metadata)
-    written = _by_task(writes, cipher)
+    asked_in: list[str] = []
+    written = _by_task(writes, cipher, asked_in)
     for task_id in below:
         written.setdefault(task_id, ("", []))
+    if older.is_older(stored):
+        written = _in_today_s_form(written, [*below.values(), *asked_in], checkpoint)
     tasks = [
         TaskWritten(
             task_id, path, pairs if task_id == NULL_TASK_ID else [(SCHEDULED, {"path": path}), *pairs]
@@ -100,17 +103,19 @@ def _checkpoint(found: Found, stored: Mapping[str, Any]) -> Checkpoint:
     if not isinstance(values, dict) or not isinstance(versions, dict) or not isinstance(seen, dict):
         raise NotReadable("it lacks values, versions or what nodes have seen")
     values = {name: value for name, value in values.items() if value is not MISSING}
-    sent = stored.get("pending_sends")
-    if sent and TASKS not in values:
-        values[TASKS] = list(sent)
+    versions = _versions(versions)
+    seen = {str(node): _versions(known) for node, known in seen.items()}
+    if older.is_older(stored):
+        values, versions = older.with_sends(stored, values), older.newest(versions)
+        seen = {node: older.newest(known) for node, known in seen.items()}
     updated = stored.get("updated_channels")
     return {
-        "v": LATEST_VERSION,
+        "v": stored["v"] if older.is_older(stored) else LATEST_VERSION,
         "id": found.id,
         "ts": str(stored.get("ts") or ""),
         "channel_values": values,
-        "channel_versions": _versions(versions),
-        "versions_seen": {str(node): _versions(known) for node, known in seen.items()},
+        "channel_versions": versions,
+        "versions_seen": seen,
         "updated_channels": list(updated) if isinstance(updated, list) else None,
     }
 
@@ -134,8 +139,29 @@ def _versions(versions: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _by_task(writes: Sequence[FoundWrite], cipher: AesCipher | None) -> dict[str, tuple[str, Pairs]]:
-    """Task id to path and writes in their order."""
+def _in_today_s_form(
+    written: Mapping[str, tuple[str, Pairs]], namespaces: Sequence[str], checkpoint: Checkpoint
+) -> dict[str, tuple[str, Pairs]]:
+    """What tasks wrote against a checkpoint of an older form, with the paths that can be told."""
+    sends = checkpoint["channel_values"].get(TASKS)
+    return {
+        task_id: (
+            path or older.path_of(task_id, pairs, namespaces, sends),
+            [(older.name_today(channel), value) for channel, value in pairs],
+        )
+        for task_id, (path, pairs) in written.items()
+    }
+
+
+def _by_task(
+    writes: Sequence[FoundWrite], cipher: AesCipher | None, asked_in: list[str]
+) -> dict[str, tuple[str, Pairs]]:
+    """Task id to path and writes in their order; notes in `asked_in` the namespaces that questions tell."""
+
+    def seeded(namespace: str) -> str:
+        asked_in.append(namespace)
+        return ids.seeded(namespace)
+
     rows: dict[str, list[FoundWrite]] = {}
     for write in writes:
         if write.channel != SCHEDULED:
@@ -147,7 +173,7 @@ def _by_task(writes: Sequence[FoundWrite], cipher: AesCipher | None) -> dict[str
         for write in found:
             value = take_over(write.tag, write.data, cipher)
             if write.channel == INTERRUPT:
-                value = questions(value, ids.seeded)
+                value = questions(value, seeded)
             if value is not MISSING:
                 pairs.append((write.channel, value))
         result[task_id] = _TRUTH_VALUE.sub(r"\1, False", found[0].path or ""), pairs

@@ -9,6 +9,7 @@ Rules: pure functions of text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha1
 from itertools import combinations
 from uuid import UUID
 
@@ -16,8 +17,10 @@ from stepgraph.checkpoint.imports.xxh3 import xxh3_128
 from stepgraph.values.names import NS_END, NS_SEP, PULL, PUSH
 
 
-def task_id(checkpoint_id: str, namespace: str, step: int, node: str, parts: Sequence[str]) -> str:
-    """The id of a task.
+def task_ids(
+    checkpoint_id: str, namespace: str, step: int, node: str, parts: Sequence[str]
+) -> tuple[str, str]:
+    """The ids that a task may have: of versions that store checkpoints of form 4, and of older ones.
 
     Args:
         checkpoint_id: The checkpoint that the task starts from.
@@ -27,9 +30,12 @@ def task_id(checkpoint_id: str, namespace: str, step: int, node: str, parts: Seq
         parts: What tells this task from others of the node.
     """
     place = f"{namespace}{NS_SEP}{node}" if namespace else node
-    text = "".join((place, str(step), node, *parts))
-    h = xxh3_128(UUID(checkpoint_id).bytes + text.encode())
-    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+    seed = UUID(checkpoint_id).bytes + "".join((place, str(step), node, *parts)).encode()
+    return _as_id(xxh3_128(seed)), _as_id(sha1(seed, usedforsecurity=False).hexdigest())
+
+
+def _as_id(h: str) -> str:
+    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:32]}"
 
 
 def node_parts(triggers: Iterable[str]) -> list[list[str]]:

@@ -172,15 +172,15 @@ class _Thread:
                 for item in self.saver.list(config)
             }
 
-    def _below(self, found: Iterable[Found]) -> dict[Key, dict[str, None]]:
-        """Checkpoint to the ids of its tasks that run graphs, each once."""
-        below: dict[Key, dict[str, None]] = {}
+    def _below(self, found: Iterable[Found]) -> dict[Key, dict[str, str]]:
+        """Checkpoint to the ids of its tasks that run graphs, each with a namespace of such a graph."""
+        below: dict[Key, dict[str, str]] = {}
         for item in found:
             parents = (item.metadata or {}).get("parents")
             if not item.namespace or not isinstance(parents, dict):
                 continue
             for namespace, checkpoint_id, task_id in tasks_below(item.namespace, parents):
-                below.setdefault((namespace, checkpoint_id), {})[task_id] = None
+                below.setdefault((namespace, checkpoint_id), {})[task_id] = item.namespace
         return below
 
     def _refuse(self, item: Found | None, reason: str) -> None:
