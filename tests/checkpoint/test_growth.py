@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from stepgraph.checkpoint.changes import StepChanges, add_returned
+from stepgraph.checkpoint.changes import EVERYTHING, StepChanges, add_returned
 from stepgraph.checkpoint.growth.lanes import Lanes
 from stepgraph.checkpoint.growth.reader import Reader
 from stepgraph.checkpoint.growth.rows import Row
@@ -417,3 +417,28 @@ def test_a_serializer_of_a_persons_own_sees_every_value() -> None:
         assert len(values[1]) == 60
         if isinstance(serde, Reversed):
             assert b"the secret" not in (saver._histories["1", ""].rows[run.head or ""][5] or b"")
+
+
+def test_where_everything_may_have_changed_edits_in_place_are_found() -> None:
+    saver = InMemorySaver()
+    entries = [{"n": n, "text": "entry " * 10} for n in range(30)]
+    table = {str(n): [n, "entry " * 10] for n in range(30)}
+    parent = None
+    for number in range(3):
+        own = f"1f1ed069-861a-6e2e-bffe-ad38f80b907{number}"
+        changes = StepChanges(
+            id=own,
+            parent_id=parent,
+            ts="",
+            values={"log": entries, "table": table},
+            versions={"log": own, "table": own},
+            seen={},
+            updated=["log", "table"],
+            returned=EVERYTHING,
+        )
+        saver.put_step({"configurable": {"thread_id": "1", "checkpoint_ns": ""}}, changes, {"step": number})
+        found = saver.get_tuple({"configurable": {"thread_id": "1"}})
+        assert found is not None
+        assert found.checkpoint["channel_values"] == {"log": entries, "table": table}
+        entries[3]["text"] = table["3"][1] = f"edited after {number}"
+        parent = own

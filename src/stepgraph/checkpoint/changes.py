@@ -6,13 +6,13 @@ once a superstep, so it is a plain slotted object.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeAlias
 
 from stepgraph.checkpoint.placed import Placed, expanded
 from stepgraph.values.missing import MISSING
 
-__all__ = ("StepChanges", "StepShape", "TaskWrites", "Version", "add_returned")
+__all__ = ("EVERYTHING", "StepChanges", "StepShape", "TaskWrites", "Version", "add_returned")
 
 Version: TypeAlias = str | int | float
 TaskWrites: TypeAlias = tuple[str, str, Sequence[tuple[str, Any]]]
@@ -143,6 +143,28 @@ class StepChanges:
             tasks += expanded(placed, self.parent_id or "", namespace, list(self.values.items()))
         return tasks
 
+
+class _Everything(set[int]):
+    """A set that holds every id, and cannot be changed."""
+
+    def __contains__(self, item: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+    def isdisjoint(self, other: Iterable[Any]) -> bool:
+        return not any(True for _ in other)
+
+    def update(self, *others: Iterable[int]) -> None:
+        """Do nothing."""
+
+    def add(self, item: int) -> None:
+        """Do nothing."""
+
+
+EVERYTHING: Final[set[int]] = _Everything()
+"""For `StepChanges.returned`: any object may have been changed in place, and later steps will say which."""
 
 _IMMUTABLE = frozenset((str, int, float, bool, type(None), bytes, complex))
 

@@ -82,6 +82,7 @@ class InMemorySaver(MemoryHolds, StepSaver):
     ) -> None:
         super().__init__(serde=serde)
         self._histories: dict[Key, MemoryHistory] = {}
+        self._bare: bytes | None = None
         self._deadlines: dict[str, float] = {}
         if ttl is not None:
             self.set_ttl(ttl)
@@ -197,7 +198,15 @@ class InMemorySaver(MemoryHolds, StepSaver):
             return self._codec.pack(dict(metadata))
         if lane.common is not None and lane.offered is not None and lane.offered is lane.accepted:
             return source, step, lane.common[1]
-        return source, step, common_part(lane, metadata, self._codec.pack)
+        return source, step, common_part(lane, metadata, self._pack_common)
+
+    def _pack_common(self, part: dict[str, Any]) -> bytes:
+        """Packed; that of a root which was told nothing is the same for all threads."""
+        if part != {"parents": {}} or not self._codec.keeps_literals:
+            return self._codec.pack(part)
+        if self._bare is None:
+            self._bare = self._codec.pack(part)
+        return self._bare
 
     def _metadata(self, stored: Any) -> dict[str, Any]:
         if type(stored) is not tuple:

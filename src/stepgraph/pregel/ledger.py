@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepgraph.checkpoint.changes import StepChanges, StepShape, TaskWrites
+from stepgraph.checkpoint.changes import EVERYTHING, StepChanges, StepShape, TaskWrites
 from stepgraph.checkpoint.placed import FanWrites, Placed, PlacedWrites
 from stepgraph.pregel.results import wire_writes, writes_without_sends
 from stepgraph.values.missing import MISSING
@@ -215,7 +215,7 @@ class Ledger:
         versions.update(changed)
         values = {**folded, **control}
         if self.at_exit and self.held is not None:
-            self._hold_lone(step, shape, values, changed, node.name, seen)
+            self._hold_more("loop", step, values, changed, {node.name: seen}, shape.updated)
             return
         changes = self.quick
         if changes is None:
@@ -262,28 +262,6 @@ class Ledger:
         if len(machine.plan.shapes) < MOST_SHAPES:
             machine.plan.shapes[key] = shape
         return shape
-
-    def _hold_lone(
-        self,
-        step: int,
-        shape: StepShape,
-        values: dict[str, Any],
-        versions: dict[str, Version],
-        name: str,
-        seen: dict[str, Version],
-    ) -> None:
-        """`_hold` for such a step, where something is held already."""
-        held = self.held
-        assert held is not None
-        for channel in shape.cleared:
-            held.values.pop(channel, None)
-        held.values.update(values)
-        held.versions.update(versions)
-        held.seen[name] = seen
-        held.id, held.updated = self.head, shape.updated
-        self.last_metadata["source"], self.last_metadata["step"] = "loop", step
-        if self.held_writes:
-            self.held_writes = []
 
     def _mark_seen(self, tasks: Sequence[Task]) -> dict[str, dict[str, Version]]:
         """Nodes that ran have seen their triggers as they are now; the maps are made anew, never changed."""
@@ -400,6 +378,10 @@ class Ledger:
         """Ids of objects that nodes handed back: they may have been changed in place since they were stored."""
         returned = self.returned
         assert returned is not None
+        if self.at_exit and self.stored is None:
+            # Nothing is stored yet to compare with, so which objects came back makes no difference.
+            self.returned = EVERYTHING
+            return
         for task in tasks:
             updates = task.updates
             for value in updates.values() if isinstance(updates, dict) else [v for _, v in updates]:
@@ -433,6 +415,10 @@ class Ledger:
         self.versions.update(stored_versions)
         self.previous = self.head or None
         self.head = head
+        updated = sorted(updated) if len(updated) > 1 else updated
+        if self.at_exit and self.held is not None:
+            self._hold_more(source, machine.step, values, stored_versions, seen, updated)
+            return
         self._pass_on(
             machine.step,
             StepChanges(
@@ -442,7 +428,7 @@ class Ledger:
                 values=values,
                 versions=stored_versions,
                 seen=seen,
-                updated=sorted(updated) if len(updated) > 1 else updated,
+                updated=updated,
                 writes=writes,
                 placed=placed,
                 returned=self.returned,
@@ -491,18 +477,31 @@ class Ledger:
         self.stored = changes.id
 
     def _hold(self, changes: StepChanges) -> None:
-        """Gather what the run changes, to be stored as one checkpoint when it ends."""
+        """Begin to gather what the run changes, to be stored as one checkpoint when it ends."""
+        changes.shape = changes.cleared = None
+        self.held = changes
+        if self.held_writes:
+            self.held_writes = []
+
+    def _hold_more(
+        self,
+        source: str,
+        step: int,
+        values: dict[str, Any],
+        versions: dict[str, Version],
+        seen: dict[str, dict[str, Version]],
+        updated: list[str],
+    ) -> None:
+        """Add a step to what is held."""
         held = self.held
-        if held is not None:
-            for channel in changes.versions:
-                held.values.pop(channel, None)
-            held.values.update(changes.values)
-            held.versions.update(changes.versions)
-            held.seen.update(changes.seen)
-            held.id, held.updated, held.cleared = changes.id, changes.updated, None
-        else:
-            self.held = changes
-            changes.shape = changes.cleared = None
+        assert held is not None
+        for channel in versions:
+            held.values.pop(channel, None)
+        held.values.update(values)
+        held.versions.update(versions)
+        held.seen.update(seen)
+        held.id, held.updated = self.head, updated
+        self.last_metadata["source"], self.last_metadata["step"] = source, step
         if self.held_writes:
             self.held_writes = []
 

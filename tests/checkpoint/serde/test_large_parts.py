@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from checkpoint.serde.compare import same
 from stepgraph.checkpoint.serde.errors import NotStorableError
 from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from stepgraph.checkpoint.serde.writer import FEW, KnownData
+from stepgraph.checkpoint.serde.writer import FEW, KnownData, Packed
 
 
 @dataclass
@@ -101,3 +101,14 @@ def test_known_data_stays_within_its_bound() -> None:
     known.add(b"x" * 6_000)
     assert b"small" not in known
     assert b"x" * 6_000 not in known
+
+
+def test_parts_that_several_values_share_are_packed_once_and_come_back() -> None:
+    shared, object_ = row(1), Point(1, [2])
+    packed: Packed = {}
+    values = [[shared, row(2)], {"a": shared, "b": shared}, shared, [row(object_), row(object_)]]
+    again = [SERDE.unpack(SERDE.pack(value, packed)) for value in values]
+    assert again == values
+    assert again[3][0]["last"] is again[3][1]["last"]
+    assert packed[id(shared)][0] is shared
+    assert [SERDE.pack(value) for value in values] == [SERDE.pack(value, packed) for value in values]

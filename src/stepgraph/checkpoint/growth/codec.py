@@ -65,9 +65,10 @@ class Codec:
         digest: Bytes of a value that depend on its content alone, to be hashed; never stored.
         keeps_literals: Whether small and plain values are stored as they are, among what we store of our own. Not where
             a serializer of a person's must see every value, to encrypt it for example.
+        packs_digest: Whether `digest` gives what `pack` does.
     """
 
-    __slots__ = ("digest", "keeps_literals", "pack", "serde", "unpack")
+    __slots__ = ("digest", "keeps_literals", "pack", "packs_digest", "serde", "unpack")
 
     def __init__(self, serde: SerializerProtocol) -> None:
         from stepgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -79,12 +80,23 @@ class Codec:
         if isinstance(serde, JsonPlusSerializer):
             self.pack = self.digest = serde.pack
             self.unpack = serde.unpack
-            self.keeps_literals = True
+            self.keeps_literals = self.packs_digest = True
         else:
             self.pack = lambda value: pack_value(serde, value)
             self.unpack = lambda data: unpack_value(serde, data)
             self.digest = JsonPlusSerializer().pack
-            self.keeps_literals = False
+            self.keeps_literals = self.packs_digest = False
+
+    def for_row(self) -> Codec:
+        """A codec for the values of one row, which cannot change in between: a large part of several is packed once."""
+        if not self.packs_digest:
+            return self
+        twin = Codec.__new__(Codec)
+        pack, packed = self.pack, {}  # type: ignore[var-annotated]
+        twin.pack = lambda value: pack(value, packed)  # type: ignore[call-arg]
+        twin.serde, twin.unpack, twin.digest = self.serde, self.unpack, self.digest
+        twin.keeps_literals = twin.packs_digest = True
+        return twin
 
 
 _SHORT: Final = 64

@@ -52,18 +52,18 @@ def encode_row(
     own, values, placed = changes.id, changes.values, changes.placed
     places = dict.fromkeys(values, own)
     writes: bytes | None
+    stored: dict[str, Any] | None = {} if changes.writes or placed else None
+    known: bytes | None = None
+    if len(placed) == 1 and placed[0].__class__ is PlacedWrites and placed[0].pairs is None:
+        known, stored = packb(((placed[0].step, placed[0].name),)), None
     if codec.keeps_literals and _are_literals(values):
         # What is stored of plain values is the values themselves.
         packed = packb(values)
-        if len(placed) == 1 and placed[0].__class__ is PlacedWrites and placed[0].pairs is None:
-            writes = packb(((placed[0].step, placed[0].name),))
-        else:
-            writes = encode_task_writes(changes, {}, codec) if placed or changes.writes else None
+        writes = known if stored is None else encode_task_writes(changes, stored, codec)
     else:
-        stored: dict[str, Any] | None = {} if changes.writes or placed else None
         try:
             packed = _encode_values(lane, changes, codec, places, stored) if values else _NOTHING
-            writes = None if stored is None else encode_task_writes(changes, stored, codec)
+            writes = known if stored is None else encode_task_writes(changes, stored, codec)
         except BaseException:
             # Trackers that went on would refer to a row that is never stored.
             lane.broken = True
@@ -95,6 +95,8 @@ def _encode_values(
 ) -> bytes:
     """All values of a row; corrects in `places` where those are that were stored before."""
     own, dirty, literals = changes.id, changes.returned, codec.keeps_literals
+    if len(changes.values) > 1:
+        codec = codec.for_row()
     entries: dict[str, Any] = {}
     for channel, value in changes.values.items():
         if value is None or (literals and is_literal(value)):
@@ -153,7 +155,7 @@ def _encode_opaque(lane: Lane, channel: str, value: Any, own: str, codec: Codec)
     packed = codec.pack(value)
     if len(packed) < WORTH_TRACKING:
         return packed
-    digest = hash(packed if codec.pack is codec.digest else codec.digest(value))
+    digest = hash(packed if codec.packs_digest else codec.digest(value))
     last = lane.opaque.get(channel)
     if last is not None and last.digest == digest:
         return [SAME, last.place]

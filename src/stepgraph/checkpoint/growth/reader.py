@@ -276,7 +276,7 @@ class Reader:
                 if len(data) < WORTH_TRACKING:
                     return value, None
                 if type(value) not in (list, dict, str, bytes):
-                    digest = hash(data if codec.digest is codec.pack else codec.digest(value))
+                    digest = hash(data if codec.packs_digest else codec.digest(value))
                     return value, OpaqueValue(digest, start)
             chain = []
             for at, difference in differences:

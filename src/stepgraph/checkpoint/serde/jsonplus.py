@@ -16,7 +16,7 @@ from stepgraph.checkpoint.serde.codes import TAG
 from stepgraph.checkpoint.serde.errors import CorruptPayloadError, NotStorableError, Unstorable
 from stepgraph.checkpoint.serde.policy import Mode, Policy, default_mode
 from stepgraph.checkpoint.serde.reader import Reader
-from stepgraph.checkpoint.serde.writer import Writer
+from stepgraph.checkpoint.serde.writer import INT_RANGE, MANY, Packed, Writer, is_flat
 
 __all__ = ("InvalidModuleError", "JsonPlusSerializer")
 
@@ -36,9 +36,6 @@ class InvalidModuleError(Exception):
     def __init__(self, message: str) -> None:
         self.message = message
         super().__init__(message)
-
-
-_INT_RANGE = 1 << 63
 
 
 class JsonPlusSerializer(SerializerProtocol):
@@ -105,11 +102,13 @@ class JsonPlusSerializer(SerializerProtocol):
         """Whether only classes on an allowlist are restored."""
         return self._policy.mode == "strict"
 
-    def pack(self, value: Any) -> bytes:
+    def pack(self, value: Any, packed: Packed | None = None) -> bytes:
         """Turn a value into bytes, without a tag.
 
         Args:
             value: What to store.
+            packed: Remembers the bytes of large plain parts by identity, for values that share parts: give the same dict
+                while no part can change.
 
         Returns:
             The bytes; `unpack` turns them back.
@@ -121,9 +120,11 @@ class JsonPlusSerializer(SerializerProtocol):
         kind = type(value)
         if kind is bool or value is None or kind is float or (kind is str and value.isascii()):
             return packb(value)
-        if kind is int and -_INT_RANGE < value < _INT_RANGE:
+        if kind is int and -INT_RANGE < value < INT_RANGE:
             return packb(value)
-        writer = Writer(self._policy)
+        if (kind is list or kind is dict) and len(value) <= MANY and is_flat(value):
+            return packb(value)
+        writer = Writer(self._policy, packed)
         try:
             return writer.document(value)
         except (TypeError, ValueError, Unstorable, RecursionError) as error:

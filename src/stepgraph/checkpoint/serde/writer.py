@@ -13,7 +13,7 @@ that the value itself holds, since the identity of one that lives for a moment m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ormsgpack import (
     OPT_PASSTHROUGH_BIG_INT,
@@ -44,6 +44,8 @@ OPTIONS: Final = (
     | OPT_PASSTHROUGH_UUID
 )
 
+INT_RANGE: Final = 1 << 63
+"""Native packing takes whole numbers closer to 0 than this."""
 MANY: Final = 8
 """Lists longer than this are looked through for objects that repeat."""
 LARGE: Final = 64
@@ -140,6 +142,9 @@ class KnownData:
             self._known.add(data)
 
 
+Packed: TypeAlias = dict[int, tuple[Any, bytes]]
+"""The id of a part to the part itself and its bytes."""
+
 WORTH_KNOWING: Final = 1024
 WITHOUT_BYTES: Final = KnownData()
 
@@ -153,12 +158,14 @@ class Writer:
         seen: From the identity of an entered object to its number, or `IN_PROGRESS`.
         shares: Whether a reference was written.
         failure: What an encoder raised; native code loses it.
+        packed: Large plain parts that were packed already, with their bytes, by identity; for as long as no part changes.
     """
 
-    __slots__ = ("failure", "heads", "policy", "seen", "shares")
+    __slots__ = ("failure", "heads", "packed", "policy", "seen", "shares")
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, packed: Packed | None = None) -> None:
         self.policy = policy
+        self.packed = packed
         self.heads: dict[Head, int] = {}
         self.seen: dict[int, int] = {}
         self.shares = False
@@ -182,8 +189,28 @@ class Writer:
     def pack(self, value: Any) -> bytes:
         """The bytes of a part."""
         kind = type(value)
-        if (kind is list or kind is dict) and len(value) <= FEW and holds_large(value):
-            return self.pack_children(value)
+        if kind is list or kind is dict:
+            if len(value) > FEW:
+                return self._pack(value) if self.packed is None else self._pack_once(value, self.packed)
+            if holds_large(value):
+                return self.pack_children(value)
+        return self._pack(value)
+
+    def _pack_once(self, value: Any, packed: Packed) -> bytes:
+        """The bytes of a large part, those of before if it was packed before."""
+        known = packed.get(id(value))
+        if known is not None:
+            return known[1]
+        numbered, heads = len(self.seen), len(self.heads)
+        data = self._pack(value)
+        if len(self.seen) == numbered and len(self.heads) == heads and not self.shares:
+            packed[id(value)] = (value, data)
+        return data
+
+    def _pack_child(self, value: Any) -> bytes:
+        kind = type(value)
+        if self.packed is not None and (kind is list or kind is dict) and len(value) > FEW:
+            return self._pack_once(value, self.packed)
         return self._pack(value)
 
     def _pack(self, value: Any) -> bytes:
@@ -213,11 +240,11 @@ class Writer:
         """The bytes of a short container, its parts packed one by one: what was found out of a large one is known."""
         size = len(value)
         if isinstance(value, list):
-            return _head(0x90, 0xDC, size) + b"".join(map(self._pack, value))
+            return _head(0x90, 0xDC, size) + b"".join(map(self._pack_child, value))
         parts = [_head(0x80, 0xDE, size)]
         for key, item in value.items():
             parts.append(packb(key))
-            parts.append(self._pack(item))
+            parts.append(self._pack_child(item))
         return b"".join(parts)
 
     def default(self, obj: Any) -> Any:
@@ -352,6 +379,28 @@ def share(value: Any) -> Any:
                 content[key] = Numbered(item, item)
         return Numbered(value, content) if value else value
     return Numbered(value, value) if is_large(value) else value
+
+
+def is_flat(value: list[Any] | dict[Any, Any]) -> bool:
+    """Whether a container holds nothing but plain numbers, plain text and the like: then its bytes need no second look."""
+    if isinstance(value, list):
+        items: Any = value
+    else:
+        for key in value:
+            if type(key) is not str or not key.isascii():
+                return False
+        items = value.values()
+    for item in items:
+        kind = type(item)
+        if kind is str:
+            if not item.isascii():
+                return False
+        elif kind is int:
+            if not -INT_RANGE < item < INT_RANGE:
+                return False
+        elif item is not None and kind is not float and kind is not bool:
+            return False
+    return True
 
 
 def is_large(value: Any) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.base import BaseCheckpointSaver
@@ -212,9 +213,12 @@ class PlainRecorder(Recorder):
 
 def takes_steps(saver: Any) -> bool:
     """Whether the class that defines `put_step` for this saver also defines the standard methods it would bypass."""
-    if not isinstance(saver, StepSaver):
-        return False
-    mro = type(saver).__mro__
+    return isinstance(saver, StepSaver) and _class_takes_steps(type(saver))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=64)
+def _class_takes_steps(cls: type) -> bool:
+    mro = cls.__mro__
     first = next(cls for cls in mro if any(name in cls.__dict__ for name in _STEP_METHODS))
     return all(
         mro.index(next(cls for cls in mro if name in cls.__dict__)) >= mro.index(first)
