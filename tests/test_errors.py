@@ -14,6 +14,7 @@ from stepgraph.errors import (
     GraphBubbleUp,
     GraphChange,
     GraphChangedError,
+    GraphCheckError,
     GraphDrained,
     GraphInterrupt,
     GraphRecursionError,
@@ -32,6 +33,7 @@ from stepgraph.errors import (
     mark_invalid_resume,
 )
 from stepgraph.values.commands import Command, Interrupt
+from stepgraph.values.findings import Finding
 from stepgraph.warnings import LangGraphDeprecatedSinceV10
 
 
@@ -46,6 +48,9 @@ SAMPLES = {
     GraphBubbleUp: GraphBubbleUp,
     GraphChangedError: lambda: GraphChangedError(
         "g", "child:1", "t", "c", [GraphChange("node", "a", "'a'", "'b'", "Node 'a' is gone.", "Rename it.")]
+    ),
+    GraphCheckError: lambda: GraphCheckError(
+        "g", [Finding("SG203", "error", "g", "", "p", "w", "m", "f.py:1")]
     ),
     GraphDrained: lambda: GraphDrained("deploy"),
     GraphInterrupt: lambda: GraphInterrupt((Interrupt("?", "i"),)),

@@ -15,10 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from stepgraph.values.commands import PLACEHOLDER_INTERRUPT_ID, Command, Interrupt
 from stepgraph.values.record import FrozenRecord, set_slot
+
+if TYPE_CHECKING:
+    from stepgraph.values.findings import Finding
 
 __all__ = (
     "EmptyChannelError",
@@ -27,6 +30,7 @@ __all__ = (
     "GraphBubbleUp",
     "GraphChange",
     "GraphChangedError",
+    "GraphCheckError",
     "GraphDrained",
     "GraphInterrupt",
     "GraphRecursionError",
@@ -515,6 +519,26 @@ class GraphChangedError(RuntimeError):
             " remove_field of stepgraph.migrations."
         )
         return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+class GraphCheckError(ValueError):
+    """A graph was compiled with `check="error"`, and the check found errors.
+
+    Args:
+        graph: The graph.
+        findings: The errors that were found.
+        message: The text; by default it is made of the findings.
+    """
+
+    def __init__(self, graph: str, findings: Sequence[Finding], *, message: str | None = None) -> None:
+        self.graph = graph
+        self.findings = tuple(findings)
+        lines = [f"Graph {graph!r} was not compiled, because check='error' found:"]
+        lines += [f"- {finding}" for finding in self.findings]
+        super().__init__(message if message is not None else "\n".join(lines))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.args, self.__dict__)

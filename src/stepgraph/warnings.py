@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = (
     "GraphChangedWarning",
+    "GraphCheckWarning",
     "HalfFilledJoinWarning",
     "LangGraphDeprecatedSinceV05",
     "LangGraphDeprecatedSinceV10",
@@ -80,6 +81,10 @@ class StepgraphWarning(UserWarning):
 
 class GraphChangedWarning(StepgraphWarning):
     """A thread was stored by a graph that had a field which is gone now: its value stays stored, and is not seen."""
+
+
+class GraphCheckWarning(StepgraphWarning):
+    """A graph was compiled with `check=`, and the check found something that is likely not what was meant."""
 
 
 class UnknownStateKeyWarning(StepgraphWarning):

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "prune": "delete old checkpoints, or whole threads",
     "export": "write checkpoints as lines of JSON",
     "import-langgraph": "copy threads that LangGraph's savers stored, so that they go on here",
+    "check": "find mistakes in a graph before it runs",
     "draw": "draw a graph: in the terminal, as Mermaid, SVG or PNG",
 }
 

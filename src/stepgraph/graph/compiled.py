@@ -148,6 +148,7 @@ def compile_graph(
     strict_serde: bool,
     executor: Any,
     migrations: Sequence[Migration],
+    check: str | None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Assemble the compiled graph of a validated declaration."""
     name = name or "LangGraph"
@@ -180,8 +181,36 @@ def compile_graph(
     compiled.strict_serde = strict_serde
     compiled._unknown_target, compiled._executor = unknown_target, executor
     compiled._migrations = tuple(migrations)
+    if check is not None:
+        tell_findings(compiled, check)
     builder.compiled = True
     return compiled
+
+
+NEEDS_THE_ROOT = "SG401"
+"""The rule that a graph which may still be nested must not be judged by."""
+
+
+def tell_findings(graph: CompiledStateGraph[Any, Any, Any, Any], check: str) -> None:
+    """Refuse, or warn of, what the check of a graph finds; whether a saver is missing shows only where it is nested.
+
+    Raises:
+        GraphCheckError: `check` is `error`, and there are errors.
+        ValueError: `check` is something else than `error` or `warn`.
+    """
+    from warnings import warn
+
+    from stepgraph.errors import GraphCheckError
+    from stepgraph.warnings import GraphCheckWarning
+
+    if check not in ("error", "warn"):
+        raise ValueError(f"check must be 'error' or 'warn'; got {check!r}")
+    found = [f for f in graph.check() if f.severity != "hint" and f.code != NEEDS_THE_ROOT]
+    errors = [finding for finding in found if finding.severity == "error"]
+    if errors and check == "error":
+        raise GraphCheckError(graph.name, errors)
+    for finding in found:
+        warn(str(finding), GraphCheckWarning, stacklevel=4)
 
 
 def _strict(builder: StateGraph[Any, Any, Any, Any], saver: Any, strict: bool) -> Any:

@@ -7,7 +7,7 @@ Rules of this file: declaring only records specs and refuses what can be refused
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
 from typing_extensions import TypeVar
 
@@ -381,6 +381,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         strict_serde: bool = False,
         executor: Any = None,
         migrations: Sequence[Migration] = (),
+        check: Literal["error", "warn"] | None = None,
     ) -> CompiledStateGraph[StateT, ContextT, InputT, OutputT]:
         """Check the declaration and make it runnable. No user code runs here.
 
@@ -402,8 +403,10 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             executor: Where the functions of all nodes run, unless a node says otherwise.
             migrations: What became of nodes and fields since threads were stored that may come back, in order: see
                 `stepgraph.migrations`.
+            check: `"error"`: look for mistakes (see `check()`) and refuse errors, warn of warnings; `"warn"`: warn of both.
 
         Raises:
+            GraphCheckError: With `check="error"`: the check found errors.
             ValueError: The declaration is broken, or a migration leads to nothing that the graph has.
             TypeError: `checkpointer` is none of the four forms.
         """
@@ -425,6 +428,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             strict_serde=strict_serde,
             executor=executor,
             migrations=migrations,
+            check=check,
         )
 
 

@@ -9,6 +9,7 @@ from stepgraph.pregel.node import PregelNode
 
 if TYPE_CHECKING:
     from stepgraph.pregel.plan import Plan
+    from stepgraph.values.findings import Finding
 
 
 class Describing:
@@ -17,6 +18,21 @@ class Describing:
     plan: Plan
     name: str
     context_schema: Any
+
+    def check(self) -> list[Finding]:
+        """Look for mistakes in this graph and in the graphs inside, without running anything.
+
+        Returns:
+            Errors first, then warnings, then hints: each with a stable code, the place in the source, why, and the mend.
+
+        Example:
+            >>> graph.check()
+            [Finding(code='SG203', severity='error', ...)]
+        """
+        from importlib import import_module
+
+        found: list[Finding] = import_module("stepgraph.check").check_graph(self)
+        return found
 
     @property
     def nodes(self) -> Mapping[str, PregelNode]:

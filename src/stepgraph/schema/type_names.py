@@ -13,7 +13,7 @@ from typing import Any, Literal, NewType, Union, get_args, get_origin
 from stepgraph.schema.annotations import bare_type
 from stepgraph.schema.kinds import is_typed_dict
 
-__all__ = ["fits", "type_name"]
+__all__ = ["allowed_classes", "fits", "type_name"]
 
 
 def type_name(annotation: Any) -> str:
@@ -22,7 +22,7 @@ def type_name(annotation: Any) -> str:
     >>> type_name(list[str]), type_name(str | None), type_name(Any)
     ('list', 'str', '')
     """
-    classes = _classes(annotation)
+    classes = allowed_classes(annotation)
     if classes is None or len(classes) != 1:
         return ""
     (cls,) = classes
@@ -31,7 +31,7 @@ def type_name(annotation: Any) -> str:
 
 def fits(value: Any, annotation: Any) -> bool:
     """Whether a value is of the outermost class of an annotation; `None` and what is not known always fit."""
-    classes = _classes(annotation)
+    classes = allowed_classes(annotation)
     if value is None or classes is None:
         return True
     if isinstance(value, tuple(classes)):
@@ -39,16 +39,16 @@ def fits(value: Any, annotation: Any) -> bool:
     return isinstance(value, int) and bool(classes & {float, complex})
 
 
-def _classes(annotation: Any) -> set[type] | None:
-    """The classes that an annotation allows beside `None`; None if it cannot be told."""
+def allowed_classes(annotation: Any) -> set[type] | None:
+    """The classes that values of an annotation may have beside `None`; None if it cannot be told."""
     annotation = bare_type(annotation)
     if isinstance(annotation, NewType):
-        return _classes(annotation.__supertype__)
+        return allowed_classes(annotation.__supertype__)
     origin = get_origin(annotation)
     if origin is Union or origin is UnionType:
         found: set[type] = set()
         for part in get_args(annotation):
-            classes = None if part is NoneType else _classes(part)
+            classes = None if part is NoneType else allowed_classes(part)
             if classes is None and part is not NoneType:
                 return None
             found |= classes or set()
