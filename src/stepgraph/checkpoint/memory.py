@@ -7,7 +7,7 @@ that of its lane, always.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from stepgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
@@ -145,10 +145,15 @@ class InMemorySaver(MemoryHolds, StepSaver):
         """
         key = key_of(config)
         history = self._histories.get(key) or self._history(key)
-        lane = self._lanes.get(key) or self._lane(key)
         with history.lock:
+            if history.gone:
+                self.put_step(config, changes, metadata, durable=durable)
+                return
             if changes.expected_head is not MISSING and changes.expected_head != history.newest:
                 self._refuse(key, history, history.newest, changes.run_id, changes.parent_id)
+            if changes.parent_id is not None and changes.parent_id not in history.rows:
+                raise deleted_meanwhile(key, changes.run_id)
+            lane = self._lanes.get(key) or self._lane(key)
             history.add(self._encode_row(lane, config, changes, metadata))
 
     def put(
@@ -162,21 +167,21 @@ class InMemorySaver(MemoryHolds, StepSaver):
         key = key_of(config)
         if self.ttl is not None:
             self.begin_hold(touched(self, key[0]))
-        with self._history(key).lock:
+        with self._locked(key):
             return super().put(config, checkpoint, metadata, new_versions)
 
     def encode_step(
         self, config: Mapping[str, Any], changes: StepChanges, metadata: Mapping[str, Any]
     ) -> EncodedStep:
         """Turn one superstep's changes into bytes; see `StepSaver.encode_step`."""
-        with self._history(key_of(config)).lock:
+        with self._locked(key_of(config)):
             return super().encode_step(config, changes, metadata)
 
     def encode_writes(
         self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> EncodedWrites:
         """Turn a task's writes into bytes; see `StepSaver.encode_writes`."""
-        with self._history(key_of(config)).lock:
+        with self._locked(key_of(config)):
             return super().encode_writes(config, writes, task_id, task_path)
 
     def put_writes(
@@ -185,9 +190,8 @@ class InMemorySaver(MemoryHolds, StepSaver):
         """Store what a task wrote against a checkpoint, before a later checkpoint folds it."""
         key = key_of(config)
         checkpoint_id = written_checkpoint(config)
-        history = self._history(key)
-        lane = self._lanes.get(key) or self._lane(key)
-        with history.lock:
+        with self._locked(key) as history:
+            lane = self._lanes.get(key) or self._lane(key)
             for row in encode_writes_rows(lane, writes, task_id, task_path, run_id_of(config), self._codec):
                 history.add_writes(checkpoint_id, row)
 
@@ -216,10 +220,10 @@ class InMemorySaver(MemoryHolds, StepSaver):
 
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> None:
         """Store a batch: all of it or nothing."""
-        histories = {item.key: self._history(item.key) for item in batch}
+        histories: dict[Key, MemoryHistory] = {}
         with ExitStack() as stack:
-            for _, history in sorted(histories.items()):
-                stack.enter_context(history.lock)
+            for key in sorted({item.key for item in batch}):
+                histories[key] = stack.enter_context(self._locked(key))
             self._check_batch(batch, histories)
             for item in batch:
                 if isinstance(item, EncodedStep):
@@ -254,6 +258,16 @@ class InMemorySaver(MemoryHolds, StepSaver):
     def _history(self, key: Key) -> MemoryHistory:
         history = self._histories.get(key)
         return self._histories.setdefault(key, MemoryHistory()) if history is None else history
+
+    @contextmanager
+    def _locked(self, key: Key) -> Iterator[MemoryHistory]:
+        """A history while nobody else reads or changes it; never one that was deleted."""
+        while True:
+            history = self._history(key)
+            with history.lock:
+                if not history.gone:
+                    yield history
+                    return
 
     def _refuse(
         self, key: Key, history: MemoryHistory, newest: str | None, run_id: str | None, parent: str | None
@@ -299,6 +313,8 @@ class InMemorySaver(MemoryHolds, StepSaver):
         if history is None or (self.ttl is not None and self._has_expired(key[0])):
             return None
         with history.lock:
+            if history.gone:
+                return self.get_tuple(config)
             found = run_program(history, load(key, checkpoint_id, self._codec))
             if found is None:
                 return None
@@ -378,9 +394,12 @@ class InMemorySaver(MemoryHolds, StepSaver):
         """Delete all that a thread stored, at every level."""
         thread_id = str(thread_id)
         for key in [key for key in list_(self._histories) if key[0] == thread_id]:
-            self._histories.pop(key, None)
+            history = self._histories.get(key)
+            if history is not None:
+                with history.lock:
+                    self._lanes.forget(key)
+                    self._remove(key, history)
         self._deadlines.pop(thread_id, None)
-        self._lanes.forget_thread(thread_id)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another one, which must have none.
@@ -397,10 +416,11 @@ class InMemorySaver(MemoryHolds, StepSaver):
             raise ValueError(
                 f"Thread {target!r} has checkpoints. Copy to a new thread id, or delete it first."
             )
-        for key, history in histories:
-            if key[0] == source:
-                with history.lock:
-                    self._histories[target, key[1]] = history.copy()
+        with ExitStack() as stack:
+            levels = sorted(key for key, _ in histories if key[0] == source)
+            locked = {key: stack.enter_context(self._locked(key)) for key in levels}
+            for (_, namespace), history in locked.items():
+                self._histories[target, namespace] = history.copy()
         self._live_on(target)
 
     def prune(
@@ -440,12 +460,18 @@ class InMemorySaver(MemoryHolds, StepSaver):
                         del held[place]
                 self._drop(key, history, {row[0] for row in history.rows.values() if row[2] in runs})
 
+    def _remove(self, key: Key, history: MemoryHistory) -> None:
+        """Who waits for the lock of this history finds that it is gone, and looks for the one in its place."""
+        history.gone = True
+        if self._histories.get(key) is history:
+            del self._histories[key]
+
     def _drop(self, key: Key, history: MemoryHistory, doomed: set[str]) -> None:
         if not doomed:
             return
         self._lanes.forget(key)
         if len(doomed) == len(history.rows):
-            self._histories.pop(key, None)
+            self._remove(key, history)
             return
         if len(doomed) == len(history.rows) - 1 and history.newest not in doomed:
             plan = run_program(history, plan_keep_newest(key, self._codec))

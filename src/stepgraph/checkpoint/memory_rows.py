@@ -37,14 +37,16 @@ class MemoryHistory:
         rows: Id to row.
         writes: Checkpoint id to its pending writes, by task and index.
         lock: Held by whoever reads or changes it.
+        gone: Whether all of it was deleted; then it is not to be used any more.
     """
 
-    __slots__ = ("_children", "_order", "lock", "rows", "writes")
+    __slots__ = ("_children", "_order", "gone", "lock", "rows", "writes")
 
     def __init__(self) -> None:
         self.rows: dict[str, RowParts] = {}
         self.writes: dict[str, dict[tuple[str, int], WritesParts]] = {}
         self.lock = RLock()
+        self.gone = False
         self._order: list[str] = []
         self._children: dict[str, tuple[str, ...]] = {}
 
