@@ -4,10 +4,16 @@ Needs LangChain. It differs from LangChain's `RunnableLambda` in three things: b
 out, and the function is given what a node is given (`config`, `runtime`, `store`, `writer`, `previous`) if it asks for it.
 """
 
+# ruff: noqa: E402
+
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
+
+from stepgraph.prebuilt.langchain_parts import require_langchain
+
+require_langchain("RunnableCallable")
 
 from langchain_core.runnables.base import Runnable
 from langchain_core.runnables.config import RunnableConfig, ensure_config, run_in_executor, set_config_context
