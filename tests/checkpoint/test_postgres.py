@@ -104,6 +104,56 @@ def test_a_superstep_is_one_statement_and_one_round_trip(postgres_url: str, dura
         assert counted(said) == (10, 10)
 
 
+@pytest.mark.parametrize("old", [False, True])
+def test_a_checkpoint_is_loaded_in_two_round_trips(postgres_url: str, old: bool) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        saver = PostgresSaver(connection)
+        head = None
+        for i in range(20):
+            step = a_step(head, head or MISSING, log=[{"n": n, "text": "x" * 50} for n in range(i + 1)], i=i)
+            saver.put_step(at(), step, {"step": i})
+            saver.put_writes(at("1", step.id), [("log", i), ("__error__", i)], "task")
+            head = step.id
+        config = at("1", list(saver.list(at()))[10].checkpoint["id"]) if old else at()
+        for _ in range(3):
+            with traced(connection) as said:
+                found = saver.get_tuple(config)
+        assert counted(said) == (2, 2)
+        assert found is not None
+        assert found.checkpoint["channel_values"]["i"] == (9 if old else 19)
+        assert len(found.checkpoint["channel_values"]["log"]) == (10 if old else 20)
+        assert found.pending_writes == [
+            ("task", "__error__", 9 if old else 19),
+            ("task", "log", 9 if old else 19),
+        ]
+
+
+def test_what_is_deleted_between_the_statements_of_a_load_is_noticed(
+    postgres_url: str, saver: PostgresSaver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows that it would read next are gone; then the thread is read once more, in a transaction."""
+    grow(saver, "1", 20)
+    program = saver._glance(("1", ""), at())
+    others = PostgresSaver.from_conn_string(postgres_url)
+
+    def pruned_between(self: Any) -> Any:
+        reply = yield program.send(None)
+        with others as other:
+            other.prune(["1"])
+        while True:
+            try:
+                reply = yield program.send(reply)
+            except StopIteration as end:
+                return end.value
+
+    monkeypatch.setattr(saver, "_glance", lambda key, config: pruned_between(saver))
+    moved: list[Any] = []
+    in_a_transaction = saver._load
+    monkeypatch.setattr(saver, "_load", lambda *given: moved.append(given) or in_a_transaction(*given))
+    assert log_of(saver) == list(range(20))
+    assert len(moved) == 1
+
+
 def test_a_batch_of_steps_and_writes_is_one_statement(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         saver = PostgresSaver(connection)

@@ -186,6 +186,19 @@ class AwaitedRunner(LoopRunner):
             async with self.lender.connection() as connection:
                 return await _transact(connection, program, BEGIN_READ)
 
+    async def aglance(self, program: StatementProgram[R]) -> R:
+        """Run a program that reads, whose statements need not see the same state."""
+        await self.aset_up()
+        with explained("reading checkpoints", self.lender.reconnects):
+            async with self.lender.connection() as connection:
+                if connection.autocommit and not in_transaction(connection):
+                    return await _run(connection, program)
+                return await _transact(connection, program, BEGIN_READ)
+
+    def glance(self, program: StatementProgram[R]) -> R:
+        """The same, for callers in other threads than the event loop's."""
+        return self._wait(self.aglance(program))
+
     async def awrite(self, program: StatementProgram[R], *, durable: bool = True) -> R:
         """Run a program in one transaction: all of it or nothing."""
         await self.aset_up()

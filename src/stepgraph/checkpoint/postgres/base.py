@@ -9,11 +9,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.growth.lanes import Lane
+from stepgraph.checkpoint.growth.reader import Loaded, load
+from stepgraph.checkpoint.growth.rows import Key
+from stepgraph.checkpoint.postgres.glance import Moved, glance
 from stepgraph.checkpoint.postgres.programs import PostgresPrograms, is_exact
 from stepgraph.checkpoint.postgres.schema import MIGRATIONS
 from stepgraph.checkpoint.sql.metadata import StoredMetadata, pack_metadata
 from stepgraph.checkpoint.sql.reading import COLUMNS, HERE, WRITES_COLUMNS
 from stepgraph.checkpoint.sql.saver import BaseSqlSaver, Runner
+from stepgraph.checkpoint.sql.statements import StatementProgram
 from stepgraph.checkpoint.sql.storing import INSERT_WRITES, REPLACE, REPLACE_WRITES
 
 if TYPE_CHECKING:
@@ -59,3 +63,25 @@ class BasePostgresSaver(BaseSqlSaver):
 
     def _encode_metadata(self, lane: Lane, metadata: Mapping[str, Any]) -> StoredMetadata:
         return pack_metadata(lane, metadata, self._codec, is_exact)
+
+    # ---- loading in two round trips
+
+    def _read_one(self, key: Key, config: Mapping[str, Any]) -> tuple[Loaded | None, int]:
+        if self.ttl is not None:
+            return super()._read_one(key, config)
+        try:
+            return self._runner.glance(self._glance(key, config))  # type: ignore[attr-defined, no-any-return]
+        except Moved:
+            return super()._read_one(key, config)
+
+    async def _aread_one(self, key: Key, config: Mapping[str, Any]) -> tuple[Loaded | None, int]:
+        if self.ttl is not None:
+            return await super()._aread_one(key, config)
+        try:
+            return await self._runner.aglance(self._glance(key, config))  # type: ignore[attr-defined, no-any-return]
+        except Moved:
+            return await super()._aread_one(key, config)
+
+    def _glance(self, key: Key, config: Mapping[str, Any]) -> StatementProgram[tuple[Loaded | None, int]]:
+        checkpoint_id = config["configurable"].get("checkpoint_id") or None
+        return glance(self._programs, load(key, checkpoint_id, self._codec), key)

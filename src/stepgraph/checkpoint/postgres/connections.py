@@ -199,6 +199,17 @@ class Connections:
         ):
             return _transact(connection, program, BEGIN_READ)
 
+    def glance(self, program: StatementProgram[R]) -> R:
+        """Run a program that reads, whose statements need not see the same state."""
+        self.set_up()
+        with (
+            explained("reading checkpoints", self.lender.reconnects),
+            self.lender.connection() as connection,
+        ):
+            if connection.autocommit and not in_transaction(connection):
+                return _run(connection, program)
+            return _transact(connection, program, BEGIN_READ)
+
     def write(self, program: StatementProgram[R], *, durable: bool = True) -> R:
         """Run a program in one transaction: all of it or nothing.
 

@@ -18,6 +18,7 @@ from stepgraph.checkpoint.postgres.connections import (
 from stepgraph.checkpoint.postgres.driver import psycopg, psycopg_pool
 from stepgraph.checkpoint.postgres.programs import PostgresPrograms
 from stepgraph.checkpoint.sql.runners import ThreadRunner
+from stepgraph.checkpoint.sql.statements import R, StatementProgram
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.holds import TimeToLive
@@ -36,6 +37,17 @@ class _Runner(ThreadRunner):
     """Runs programs on connections that block."""
 
     known: Mapping[int, int]
+
+    def glance(self, program: StatementProgram[R]) -> R:
+        """Run a program that reads, whose statements need not see the same state."""
+        result: R = self.connections.glance(program)
+        return result
+
+    async def aglance(self, program: StatementProgram[R]) -> R:
+        """The same, in a worker thread."""
+        from asyncio import to_thread
+
+        return await to_thread(self.glance, program)
 
     def store(self, batch: Sequence[Encoded], *, durable: bool) -> Mapping[int, int]:
         """Store a batch, in one statement where that is possible."""

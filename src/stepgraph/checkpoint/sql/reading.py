@@ -80,7 +80,7 @@ class Reading:
         reply: Any = None
         try:
             while True:
-                reply = yield from self._answer(program.send(reply))
+                reply = yield from self.answer(program.send(reply))
         except StopIteration as end:
             result: R = end.value
             return result
@@ -91,7 +91,8 @@ class Reading:
         generation = yield from self.generation(thread_id)
         return result, generation
 
-    def _answer(self, request: Request) -> StatementProgram[Any]:
+    def answer(self, request: Request) -> StatementProgram[Any]:
+        """What a reader of rows asked for."""
         if isinstance(request, RowsBack):
             columns = self._all if request.values else self._lean
             if request.last is None:

@@ -207,12 +207,18 @@ class BaseSqlSaver(HoldingSaver):
             CorruptCheckpointError: It cannot be read.
         """
         key = key_of(config)
-        return self._take_in(key, self._runner.read(self._load(key, config)))
+        return self._take_in(key, self._read_one(key, config))
 
     async def aget_tuple(self, config: Mapping[str, Any]) -> CheckpointTuple | None:
         """Async twin of `get_tuple`."""
         key = key_of(config)
-        return self._take_in(key, await self._runner.aread(self._load(key, config)))
+        return self._take_in(key, await self._aread_one(key, config))
+
+    def _read_one(self, key: Key, config: Mapping[str, Any]) -> tuple[Loaded | None, int]:
+        return self._runner.read(self._load(key, config))
+
+    async def _aread_one(self, key: Key, config: Mapping[str, Any]) -> tuple[Loaded | None, int]:
+        return await self._runner.aread(self._load(key, config))
 
     def _load(self, key: Key, config: Mapping[str, Any]) -> StatementProgram[tuple[Loaded | None, int]]:
         checkpoint_id = config["configurable"].get("checkpoint_id") or None
