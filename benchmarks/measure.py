@@ -135,9 +135,16 @@ def file_bytes(path: str) -> int:
     return os.path.getsize(path)
 
 
-def import_cost(statement: str, samples: int) -> tuple[float, int]:
-    """Median seconds and bytes of resident memory that an import adds to a bare interpreter (Linux)."""
+def import_cost(statement: str, samples: int, before: str = "") -> tuple[float, int]:
+    """Median seconds and bytes of resident memory that an import adds to an interpreter (Linux).
+
+    Args:
+        statement: The import.
+        samples: How many processes take the time of it, after one that does not count.
+        before: What the interpreter has imported by then; left out, nothing.
+    """
     program = (
+        f"{before}\n"
         "import time\n"
         "def resident():\n"
         "    with open('/proc/self/statm') as statm:\n"

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.engine import Engine, config
-from benchmarks.kinds import Bench, Program, Race, Scenario
+from benchmarks.kinds import Bench, Limit, Program, Race, Scenario
+from benchmarks.measure import import_cost
 from benchmarks.scenarios.loops import STEPS, Counter, async_more, async_step, loop_graph, more, step
 
 
@@ -80,6 +81,13 @@ def streamed_messages(bench: Bench, engine: Engine) -> Program:
     return Program(lambda: list(compiled.stream(given, config(), stream_mode="messages")), units=steps)
 
 
+def import_share(bench: Bench, engine: Engine) -> float:
+    """What importing the engine adds to importing LangChain's runnables and messages, in percent of that."""
+    other = "import langchain_core.runnables, langchain_core.messages, langchain_core.runnables.base"
+    added = import_cost(f"from {engine.package}.graph import StateGraph", bench.samples, before=other)[0]
+    return 100 * added / import_cost(other, bench.samples)[0]
+
+
 SCENARIOS: list[Scenario] = (
     []
     if find_spec("langchain_core") is None
@@ -87,6 +95,7 @@ SCENARIOS: list[Scenario] = (
         Race("callbacks", watched, 3, 8),
         Race("callbacks-chain", watched_chain, 3, 10),
         Race("callbacks-async", watched_async, 3, 4),
+        Limit("import-after-langchain", import_share, "%", 5, 3),
         Race("callbacks-messages", streamed_messages, 3, 5),
     ]
 )
