@@ -188,6 +188,7 @@ def _with_saver(
         scope.loop_host = LoopHost()
         loop = scope.loop_host.loop()
     scope.recorder = recorder_for(saver, scope.thread_id, durability, loop)
+    scope.recorder.run_id = scope.run_id
     checkpoint_id = configurable.get("checkpoint_id")
     checkpoint_map = configurable.get("checkpoint_map")
     if configurable.get("checkpoint_ns"):

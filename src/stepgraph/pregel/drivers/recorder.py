@@ -40,6 +40,7 @@ class Recorder(RecorderPort):
         self.thread_id = thread_id
         self.writer: OrderedWriter | None = None
         self.each_step = False
+        self.run_id: Any = None
 
     def drop(self, batch: Sequence[Any]) -> None:
         """These will not be stored: something before them could not be."""
@@ -49,6 +50,13 @@ class Recorder(RecorderPort):
         if checkpoint_id is not None:
             configurable["checkpoint_id"] = checkpoint_id
         return {"configurable": configurable}
+
+    def _config_of_writes(self, namespace: str, checkpoint_id: str) -> dict[str, Any]:
+        """With the run, if a person gave it an id: its writes may stand at a checkpoint that another run made."""
+        config = self._config(namespace, checkpoint_id)
+        if self.run_id is not None:
+            config["run_id"] = self.run_id
+        return config
 
     def loaded(self, namespace: str, loaded: CheckpointTuple) -> None:
         """A run goes on from this checkpoint."""
@@ -99,7 +107,7 @@ class InlineRecorder(Recorder):
         self.saver.put_step(config, changes, metadata)
 
     def writes(self, namespace: str, checkpoint_id: str, pairs: Pairs, task_id: str, path: str) -> None:
-        self.saver.put_writes(self._config(namespace, checkpoint_id), pairs, task_id, path)
+        self.saver.put_writes(self._config_of_writes(namespace, checkpoint_id), pairs, task_id, path)
 
 
 class StepRecorder(Recorder):
@@ -118,7 +126,7 @@ class StepRecorder(Recorder):
 
     def writes(self, namespace: str, checkpoint_id: str, pairs: Pairs, task_id: str, path: str) -> None:
         with self._lock:
-            config = self._config(namespace, checkpoint_id)
+            config = self._config_of_writes(namespace, checkpoint_id)
             self._hand_over(self.saver.encode_writes(config, pairs, task_id, path))
 
     def _hand_over(self, encoded: Any) -> None:
