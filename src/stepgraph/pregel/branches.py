@@ -76,6 +76,11 @@ def follow_branches(task: Task) -> None:
 def follow(task: Task, branch: BranchPlan, answer: Any) -> None:
     """Turn a path function's answer (names, labels, Sends, or a list of these) into targets and sends."""
     plan = task.node.plan
+    if type(answer) is list and set(map(type, answer)) == {Send} and task.sends is None:
+        for node in {send.node: send for send in answer}.values():
+            checked_send(plan, node, task.node.name)
+        task.sends = answer.copy()
+        return
     ends = branch.ends
     for label in answer if isinstance(answer, (list, tuple, set, frozenset)) else (answer,):
         if isinstance(label, Send):

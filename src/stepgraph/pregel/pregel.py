@@ -504,7 +504,7 @@ class Pregel(
         printed = frozenset((print_mode,) if isinstance(print_mode, str) else print_mode)
         if debug or (debug is None and self.debug):
             printed |= {"updates", "values"}
-        shape = shaper(self, modes, single, subgraphs, version)
+        shape = shaper(self, modes, single, subgraphs, version, bool(printed))
         if not printed:
             return modes, shape, None
         from stepgraph.stream.printing import printer

@@ -20,11 +20,18 @@ def _writes(task: Task) -> list[tuple[str, Any]]:
 
 def updates(task: Task) -> dict[str, Any]:
     """`{node: what it wrote}`; None where it wrote nothing, a list where it wrote one channel more than once."""
-    writes = _writes(task)
-    channels = task.machine.level.output_channels
+    machine = task.machine
+    channels = machine.level.output_channels
     if channels is None:
-        channels = task.machine.plan.output_channels
+        channels = machine.plan.output_channels
     chunk: Any = None
+    updates = task.updates
+    if type(updates) is dict and type(channels) is tuple:
+        shown = machine.output_keys
+        if not updates.keys() <= shown:
+            updates = {key: value for key, value in updates.items() if key in shown}
+        return {task.node.name: updates.copy() if updates else None}
+    writes = _writes(task)
     if isinstance(channels, str):
         values = [value for _, value in writes]
         chunk = None if not values else values[0] if len(values) == 1 else values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.stream.messages import only_new
@@ -13,10 +14,16 @@ if TYPE_CHECKING:
 
 
 def shaper(
-    graph: Any, modes: frozenset[str], single: bool, subgraphs: bool, version: str
+    graph: Any, modes: frozenset[str], single: bool, subgraphs: bool, version: str, others: bool = True
 ) -> Callable[[Event], Any]:
-    """How one call's events are shaped; the function answers None for an event that is not shown."""
-    shape = _shape_of(modes, single, subgraphs, version)
+    """How one call's events are shaped; the function answers None for an event that is not shown.
+
+    `others` says that there are events of modes that were not asked for.
+    """
+    if single and not subgraphs and not others and version == "v1":
+        shape: Callable[[Event], Any] = itemgetter(2)
+    else:
+        shape = _shape_of(modes, single, subgraphs, version)
     return only_new(shape) if "messages" in modes else shape
 
 
