@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import postgres_server
 from checkpoint.imports.checks import check_goes_on
 from checkpoint.imports.shapes import SHAPES, Library
 from checkpoint.imports.write import BEGUN, config_of, go_on, look
-from stepgraph.checkpoint.imports.source import Source
+from stepgraph.checkpoint.imports.source import Found, Source
 from stepgraph.checkpoint.imports.sqlite import SqliteSource
 from stepgraph.checkpoint.imports.transfer import import_threads
 from stepgraph.checkpoint.memory import InMemorySaver
@@ -95,6 +95,27 @@ def test_threads_of_an_older_form_go_on_as_those_of_today(shape: str, saver: Any
     assert sorted(question for _, question in seen["questions"]) == asked
     went = go_on(lib, graph, SHAPES[shape], config_of(shape))
     assert went == {key: expected[key] for key in went}
+
+
+class SendsInWritesOnly(SqliteSource):
+    """As old databases of Postgres are: what is sent stands only in what the step before wrote."""
+
+    def content(self, thread_id: str, found: Found) -> Mapping[str, Any]:
+        return {**super().content(thread_id, found), "pending_sends": []}
+
+
+def test_sends_that_stand_in_writes_only_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((GOLDEN / "langgraph-0.2.76-begun.sql").read_text())
+    saver = InMemorySaver()
+    with closing(SendsInWritesOnly(str(path))) as source:
+        import_threads(source, saver, ["sends"])
+    lib = Library("stepgraph")
+    graph = SHAPES["sends"].build(lib, saver)
+    (answer,) = [step(lib, graph, config_of("sends")) for step in SHAPES["sends"].go_on]
+    assert answer == {"log": ["in", "0:0", "1:1?", "2:2", "3:3?", "4:4", "end"]}
+    assert sorted(lib.did) == ["end", "work 1", "work 3"]
 
 
 def test_what_is_imported_twice_is_stored_once(source: Source, saver: Any) -> None:

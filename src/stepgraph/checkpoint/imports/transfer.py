@@ -9,14 +9,16 @@ Rules: knows no table; asks the source, and tells the saver.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.imports.convert import convert, tasks_below
+from stepgraph.checkpoint.imports.older import is_older
 from stepgraph.checkpoint.imports.source import Found, Source
 from stepgraph.checkpoint.imports.storing import Storing
-from stepgraph.checkpoint.imports.values import NotReadable
+from stepgraph.checkpoint.imports.values import NotReadable, take_over
 from stepgraph.checkpoint.serde.errors import CorruptPayloadError, NotStorableError, PlainDataWarning
+from stepgraph.values.names import TASKS
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import BaseCheckpointSaver
@@ -148,7 +150,7 @@ class _Thread:
         for item in found:
             key = (item.namespace, item.id)
             try:
-                content = self.source.content(thread_id, item)
+                content = self._with_sends(item, self.source.content(thread_id, item))
                 writes = self.source.writes(thread_id, item)
                 converted = convert(item, content, writes, below.get(key, {}), self.cipher)
                 if not self.dry_run:
@@ -159,6 +161,18 @@ class _Thread:
             if key not in present:
                 self.report.stored += 1
         self.storing.flush()
+
+    def _with_sends(self, item: Found, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A checkpoint of an older form that has no `Send`s beside it: with those that were written against its parent."""
+        if not is_older(content) or content.get("pending_sends") or item.parent is None:
+            return content
+        parent = item._replace(id=item.parent)
+        sends = [
+            take_over(write.tag, write.data, self.cipher)
+            for write in self.source.writes(self.report.thread_id, parent)
+            if write.channel == TASKS
+        ]
+        return {**content, "pending_sends": sends}
 
     def _present(self) -> dict[Key, set[str]]:
         """What the target has of the thread: of each checkpoint the tasks that wrote."""
