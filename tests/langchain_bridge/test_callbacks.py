@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from functools import partialmethod
 from uuid import UUID
 
 import pytest
 
 pytest.importorskip("langchain_core", reason="LangChain is not installed")
 
-from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager
 from langchain_core.globals import set_debug
 from langchain_core.runnables import RunnableLambda, RunnableParallel
 from langchain_core.tools import tool
@@ -453,6 +454,24 @@ def test_collectors_of_langchain_watch_without_being_given():
     with collect_runs() as collector:
         chain(one).invoke({"log": []})
     assert [run.name for run in collector.traced_runs] == ["LangGraph"]
+
+
+@each_driver
+@pytest.mark.parametrize("kind", ["function", "descriptor"])
+def test_instrumentation_that_puts_a_handler_into_every_manager_watches(monkeypatch, driver, kind):
+    recorder = Recorder()
+    make = BaseCallbackManager.__init__
+
+    def instrumented(manager, *given, **named):
+        make(manager, *given, **named)
+        if recorder not in manager.inheritable_handlers:
+            manager.add_handler(recorder, inherit=True)
+
+    around = instrumented if kind == "function" else partialmethod(instrumented)
+    monkeypatch.setattr(BaseCallbackManager, "__init__", around)
+    speaker = model("hi")
+    invoke(chain(("ask", lambda state: {"log": [speaker.invoke("?").content]})), {"log": []}, {}, driver)
+    assert recorder.tree() == [("LangGraph", None), ("ask", "LangGraph"), ("model", "ask")]
 
 
 def test_a_handler_that_raises_on_purpose_fails_the_run():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.pregel.config import TRACED_KEYS, merge_configs
@@ -119,13 +120,16 @@ def _around_call(bridge: LangChainBridge, machine: Machine) -> Any:
 
 
 def anything_ambient() -> bool:
-    """Whether LangChain would add handlers of its own accord: tracers, collectors, the debug printer."""
+    """Whether handlers would be added that nobody gave: LangChain's own (tracers, collectors, the debug printer), or those of
+    instrumentation."""
     unloaded = "langchain_core.tracers.context" not in sys.modules
     return (unloaded and any(os.environ.get(name) for name in _TRACING_VARIABLES)) or anything_around()
 
 
 def anything_around() -> bool:
     """The same in a run that has begun, which looked at the environment then: what the code around has set."""
+    if _managers_are_patched():
+        return True
     context = sys.modules.get("langchain_core.tracers.context")
     if context is None:
         return _debug()
@@ -133,6 +137,18 @@ def anything_around() -> bool:
         if variable.get() is not None or (name is not None and kind is not None and os.environ.get(name)):
             return True
     return context.tracing_v2_callback_var.get() is not None or _langsmith_traces() or _debug()
+
+
+def _managers_are_patched() -> bool:
+    """Whether somebody has put a function around the making of callback managers, to add a handler to each of them.
+
+    Instrumentation for OpenTelemetry works this way. LangChain's own function is a plain one, written in LangChain's file.
+    """
+    home = sys.modules.get("langchain_core.callbacks.base")
+    if home is None:
+        return False
+    make: Any = home.BaseCallbackManager.__init__
+    return type(make) is not FunctionType or make.__code__.co_filename != home.__file__
 
 
 def _langsmith_traces() -> bool:
