@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ormsgpack import Ext, packb
 
 from checkpoint.imports.shapes import SHAPES, Library
 from checkpoint.imports.write import config_of
-from stepgraph.checkpoint.imports.convert import Converted, TaskWritten
+from stepgraph.checkpoint.imports.convert import Converted, TaskWritten, convert
 from stepgraph.checkpoint.imports.sharing import Sharing
 from stepgraph.checkpoint.imports.source import Found
 from stepgraph.checkpoint.imports.sqlite import SqliteSource
@@ -227,3 +228,21 @@ def test_old_json_objects_come_back() -> None:
     assert repr(value["order"]) == "Order(item='tea', count=3, tags=set())"
     assert repr(value["when"]) == "datetime.date(2026, 1, 2)"
     assert value["big"] == 123456789012345678901234567890
+
+
+def converted(stored: dict[str, Any], metadata: dict[str, Any]) -> Converted:
+    """A checkpoint of one channel as one of ours."""
+    found = Found("", "1f1ed22a-f18f-6742-bfff-8a5e8c07c4c2", None, metadata)
+    checkpoint = {"v": 4, "channel_values": stored, "channel_versions": {"log": "1"}, "versions_seen": {}}
+    return convert(found, checkpoint, [], {})
+
+
+def test_a_delta_channel_that_was_stored_whole_comes_over() -> None:
+    snapshot = take_over("msgpack", packb(Ext(7, packb(["a", "b"]))))
+    counts = {"counters_since_delta_snapshot": {"log": [0, 0]}}
+    assert converted({"log": snapshot}, counts).checkpoint["channel_values"] == {"log": ["a", "b"]}
+
+
+def test_a_delta_channel_that_was_stored_as_differences_is_named() -> None:
+    with pytest.raises(NotReadable, match="snapshot_frequency=1"):
+        converted({}, {"counters_since_delta_snapshot": {"log": [3, 4]}})

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from stepgraph.checkpoint.base import LATEST_VERSION
 from stepgraph.checkpoint.imports import ids, older
 from stepgraph.checkpoint.imports.source import Found, FoundWrite
-from stepgraph.checkpoint.imports.values import NotReadable, questions, take_over
+from stepgraph.checkpoint.imports.values import NotReadable, questions, take_over, whole
 from stepgraph.values.missing import MISSING
 from stepgraph.values.names import INTERRUPT, NS_END, NS_SEP, NULL_TASK_ID, PUSH, SCHEDULED, TASKS
 
@@ -102,7 +102,7 @@ def _checkpoint(found: Found, stored: Mapping[str, Any]) -> Checkpoint:
     )
     if not isinstance(values, dict) or not isinstance(versions, dict) or not isinstance(seen, dict):
         raise NotReadable("it lacks values, versions or what nodes have seen")
-    values = {name: value for name, value in values.items() if value is not MISSING}
+    values = {name: whole(value) for name, value in values.items() if value is not MISSING}
     versions = _versions(versions)
     seen = {str(node): _versions(known) for node, known in seen.items()}
     if older.is_older(stored):

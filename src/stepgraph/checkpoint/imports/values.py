@@ -128,6 +128,13 @@ def _revived(found: dict[str, Any]) -> Any:
     return Stored(codes.LEGACY_POSITIONAL, pack([module, name, arguments]))
 
 
+def whole(value: Any) -> Any:
+    """What a channel holds: a `DeltaChannel` of LangGraph wraps the value that it stored whole."""
+    if isinstance(value, Stored) and value.code == codes.LEGACY_DELTA:
+        return unpackb(value.data, ext_hook=Stored, option=OPT_NON_STR_KEYS)
+    return value
+
+
 def questions(value: Any, seeded: Any) -> list[Interrupt[Any]]:
     """The questions in the stored value of a task's `__interrupt__`.
 
