@@ -120,6 +120,46 @@ def test_a_bad_operation_fails_its_own_caller_only():
     asyncio.run(main())
 
 
+def test_an_operation_that_cannot_be_compared_fails_its_own_caller_only():
+    class Odd:
+        def __repr__(self):
+            raise RuntimeError("no text")
+
+    async def main():
+        store = Recorded()
+        store.memory.put(NS, "k", {"v": 1})
+        calls = (store.asearch(NS, filter={"v": Odd()}), store.aget(NS, "k"), store.aget(["a"], "k"))
+        results = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 20)
+        assert [result if isinstance(result, list) else result.value for result in results] == [
+            [],
+            {"v": 1},
+            {"v": 1},
+        ]
+        deep = []
+        for _ in range(10_000):
+            deep = [deep]
+        calls = (store.asearch(NS, filter={"v": deep}), store.aget(NS, "k"))
+        results = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 20)
+        assert isinstance(results[0], ValueError)
+        assert results[1].value == {"v": 1}
+
+    asyncio.run(main())
+
+
+def test_a_store_that_returns_too_little_leaves_nobody_waiting():
+    class Short(Recorded):
+        async def abatch(self, ops):
+            return (await super().abatch(ops))[:1]
+
+    async def main():
+        store = Short()
+        calls = (store.aget(NS, "1"), store.aget(NS, "2"))
+        results = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 20)
+        assert ["2 operations and returned 1 results" in str(result) for result in results] == [True, True]
+
+    asyncio.run(main())
+
+
 def test_a_bad_namespace_is_refused_at_once():
     async def main():
         store = Recorded()

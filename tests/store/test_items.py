@@ -141,6 +141,36 @@ def test_a_batch_with_a_bad_operation_changes_nothing(store):
     assert store.get(NS, "good") is None
 
 
+def nested(levels):
+    deep = []
+    for _ in range(levels):
+        deep = [deep]
+    return deep
+
+
+def test_a_value_that_is_nested_too_deeply_is_refused_and_nothing_of_its_batch_is_written(store):
+    with pytest.raises(
+        ValueError, match=r"key 'k' in namespace \('users', '7'\): .*recursion|nested too deeply"
+    ):
+        store.batch([PutOp(NS, "good", {}), PutOp(NS, "k", {"deep": nested(10_000)})])
+    assert store.search(NS) == []
+    store.put(NS, "k", {"deep": nested(100)})
+    assert store.get(NS, "k").value == {"deep": nested(100)}
+
+
+@pytest.mark.parametrize(
+    "wanted", [nested(10_000), {"$gt": nested(10_000)}, {"a": nested(100)}], ids=["list", "operand", "inner"]
+)
+def test_a_filter_that_is_nested_too_deeply_is_refused(store, wanted):
+    with pytest.raises(ValueError, match=r"\['deep'\] is nested more than 100 levels deep"):
+        store.search(NS, filter={"deep": wanted})
+
+
+def test_a_large_value_comes_back(store):
+    store.put(NS, "k", {"text": "x" * 5_000_000})
+    assert store.get(NS, "k").value == {"text": "x" * 5_000_000}
+
+
 def test_a_search_has_pages_in_a_steady_order(store):
     for n in range(7):
         store.put(NS, str(n), {"n": n})

@@ -135,6 +135,8 @@ def test_a_damaged_row_is_named_and_loses_nothing_else(conn):
     conn.execute("UPDATE store SET value = '{\"v\": ' WHERE key = 'bad'")
     with pytest.raises(ValueError, match=r"key 'bad' in namespace \('a', 'b'\) cannot be read"):
         store.get(NS, "bad")
+    with pytest.raises(ValueError, match=r"key 'bad' in namespace \('a', 'b'\) cannot be read"):
+        store.search(NS, filter={"v": 1})
     assert store.get(NS, "good").value == {"v": 1}
     store.delete(NS, "bad")
     assert [item.key for item in store.search(NS)] == ["good"]

@@ -197,7 +197,13 @@ class AsyncBatchedBaseStore(BaseStore):
     async def _work(self) -> None:
         while self._waiting:
             taken, self._waiting = self._waiting, []
-            await self._carry_out([waiting for waiting in taken if not waiting[1].done()])
+            taken = [waiting for waiting in taken if not waiting[1].done()]
+            try:
+                await self._carry_out(taken)
+            except Exception as error:  # nobody may wait for ever
+                for _, future in taken:
+                    if not future.done():
+                        future.set_exception(error)
 
     async def _carry_out(self, taken: list[Waiting]) -> None:
         ops, slots = merge_repeated(op for op, _ in taken)
@@ -211,6 +217,11 @@ class AsyncBatchedBaseStore(BaseStore):
                 future.cancel()
             raise
         handed_out: set[int] = set()
+        if len(outcomes) != len(ops):
+            raise RuntimeError(
+                f"{type(self).__name__}.abatch was given {len(ops)} operations and returned {len(outcomes)} results."
+                " It must return one result for each operation, in the same order."
+            )
         for (_, future), slot in zip(taken, slots):
             outcome = outcomes[slot]
             if future.done():
@@ -242,8 +253,11 @@ def merge_repeated(ops: Iterable[Op]) -> tuple[list[Op], list[int]]:
     slots: list[int] = []
     known: dict[Any, int] = {}
     for op in ops:
-        identity = _identity(op)
-        slot = known.get(identity)
+        try:
+            identity = _identity(op)
+            slot = known.get(identity)
+        except Exception:  # it has no hash or no text: `abatch` says what is wrong with it
+            identity, slot = object(), None
         if slot is None:
             slot = known[identity] = len(unique)
             unique.append(op)

@@ -17,7 +17,7 @@ Integers are compared exactly, whatever their size. A key is only ever looked up
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 
@@ -62,14 +62,35 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+MOST_LEVELS = 100
+"""A filter is not nested deeper than this."""
+_CONTAINERS = (Mapping, list, tuple)
+
+
 def validate_filter(filter: Mapping[str, Any]) -> None:
     """Check a filter before any value is looked at.
 
     Raises:
-        ValueError: If an operator is unknown, or an operator and a field name stand side by side.
+        ValueError: If an operator is unknown, an operator and a field name stand side by side, or it is nested too deeply.
     """
+    _validate_depth(filter)
     for key, wanted in filter.items():
         _validate_wanted(str(key), wanted)
+
+
+def _validate_depth(filter: Mapping[str, Any]) -> None:
+    level: list[Any] = [filter]
+    for _ in range(MOST_LEVELS):
+        level = [part for value in level if isinstance(value, _CONTAINERS) for part in _parts_of(value)]
+        if not level:
+            return
+    raise ValueError(
+        f"The filter of the fields {list(filter)} is nested more than {MOST_LEVELS} levels deep."
+    )
+
+
+def _parts_of(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else value
 
 
 def _validate_wanted(path: str, wanted: Any) -> None:

@@ -7,9 +7,10 @@ lock is taken, so a slow one delays nobody else. Values are copied on the way in
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from stepgraph.store.base.config import IndexConfig, TTLConfig, expiry, omits_expired, utc_now
 from stepgraph.store.base.embed import Embeddings
@@ -17,7 +18,7 @@ from stepgraph.store.base.filters import compile_filter
 from stepgraph.store.base.indexing import Indexing
 from stepgraph.store.base.items import Item, SearchItem, copy_value
 from stepgraph.store.base.namespaces import Namespace, literal_prefix, select
-from stepgraph.store.base.ops import GetOp, ListNamespacesOp, Op, PutOp, Result, SearchOp
+from stepgraph.store.base.ops import GetOp, ListNamespacesOp, Op, Result, SearchOp
 from stepgraph.store.base.plan import NOTHING_EMBEDDED, Address, BatchPlan, Embedded, plan_batch
 from stepgraph.store.base.program import Embed, Program, aembed, arun, embed, embed_batch, run
 from stepgraph.store.base.protocol import BaseStore
@@ -111,6 +112,7 @@ class InMemoryStore(SweepingStore, BaseStore):
     def _apply(self, plan: BatchPlan, embedded: Embedded) -> list[Result]:
         results: list[Result] = [None] * plan.size
         now = self.clock()
+        values = {address: _copied(address, put.value) for address, put in plan.puts.items()}
         with self._lock:
             for position, get in plan.gets:
                 results[position] = self._get(get, now)
@@ -120,7 +122,7 @@ class InMemoryStore(SweepingStore, BaseStore):
                 results[position] = self._list(listing, now)
             for address, put in plan.puts.items():
                 vectors = [embedded.texts[text] for text in plan.fields.get(address, {}).values()]
-                self._put(address, put, vectors, now)
+                self._put(address, values[address], put.ttl, vectors, now)
         return results
 
     def _visible(self, record: Record, now: datetime) -> bool:
@@ -165,17 +167,36 @@ class InMemoryStore(SweepingStore, BaseStore):
             below = ((namespace, records) for namespace, records in below if _has_visible(records, now))
         return select((namespace for namespace, _ in below), op)
 
-    def _put(self, address: Address, op: PutOp, vectors: list[list[float]], now: datetime) -> None:
+    def _put(
+        self,
+        address: Address,
+        value: dict[str, Any] | None,
+        ttl: float | None,
+        vectors: list[list[float]],
+        now: datetime,
+    ) -> None:
         namespace, key = address
-        if op.value is None:
+        if value is None:
             self._tree.remove(namespace, key)
             return
         old = self._tree.get(namespace, key)
-        record = Record(copy_value(dict(op.value)), old.created_at if old else now, now)
-        record.ttl = op.ttl
-        record.expires_at = expiry(now, op.ttl)
+        record = Record(value, old.created_at if old else now, now)
+        record.ttl = ttl
+        record.expires_at = expiry(now, ttl)
         record.vectors = vectors
         self._tree.put(namespace, key, record)
+
+
+def _copied(address: Address, value: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A value of the store's own."""
+    try:
+        copied: dict[str, Any] | None = None if value is None else copy_value(dict(value))
+    except RecursionError as error:
+        raise ValueError(
+            f"Cannot store the item with key {address[1]!r} in namespace {address[0]}: it is nested too deeply, or holds"
+            " itself. Store plain data: dictionaries with text keys, lists, texts, numbers, booleans and None."
+        ) from error
+    return copied
 
 
 def _has_visible(records: dict[str, Record], now: datetime) -> bool:
