@@ -58,7 +58,7 @@ def restore_state(machine: Machine, loaded: CheckpointTuple) -> Due:
     """Fill the machine from a checkpoint; answers what is due there."""
     plan = machine.plan
     checkpoint = loaded.checkpoint
-    if checkpoint["v"] < FORM:
+    if checkpoint.get("v", FORM) < FORM:
         checkpoint = with_targets(plan, checkpoint)
     values = checkpoint["channel_values"]
     state = machine.state
