@@ -417,3 +417,41 @@ def test_a_graph_inside_itself_is_looked_at_once() -> None:
 
     builder.nodes["a"].action = again
     assert alarms(graph) == []
+
+
+# ---- what findings say comes true
+
+
+def fails_as_said(graph: Any, given: Any, code: str, error: str) -> None:
+    assert code in alarms(graph)
+    with pytest.raises(Exception, match=error):
+        graph.invoke(given)
+
+
+def test_what_sg203_says_comes_true() -> None:
+    def jump(state: State) -> Command[Any]:
+        return Command(goto="nowhere")
+
+    fails_as_said(line(State, a=jump).compile(), {}, "SG203", "nowhere")
+
+
+def test_what_sg301_sg302_and_sg303_say_comes_true() -> None:
+    class Child(TypedDict, total=False):
+        text: str
+
+    def spread(state: State) -> list[Send]:
+        return [Send("b", {"text": text}) for text in "ab"]
+
+    only_one = "Can receive only one value per step"
+    fails_as_said(both(writes, writes), {}, "SG301", only_one)
+    child = line(Child, w=lambda state: {}).compile()
+    fails_as_said(both(child, child), {"text": "t"}, "SG302", only_one)
+    sends = line(State, a=update).add_node("b", writes).add_conditional_edges("a", spread, ["b"])
+    fails_as_said(sends.compile(), {}, "SG303", only_one)
+
+
+def test_what_sg202_says_comes_true() -> None:
+    graph = line(State, a=update, b=update).add_edge("b", "a").compile()
+    assert "SG202" in alarms(graph)
+    with pytest.raises(RecursionError):
+        graph.invoke({}, {"recursion_limit": 30})

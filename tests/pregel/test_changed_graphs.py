@@ -11,7 +11,8 @@ import pytest
 
 from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.checkpoint.sqlite import SqliteSaver
-from stepgraph.errors import GraphChangedError
+from stepgraph.errors import GraphChangedError, NodeError
+from stepgraph.func import entrypoint, task
 from stepgraph.graph import END, START, StateGraph
 from stepgraph.migrations import convert_field, remove_field, rename_field, rename_node
 from stepgraph.types import Command, Send, interrupt
@@ -450,6 +451,75 @@ def test_migrations_that_were_chained_lead_to_the_last_name(saver: Any, face: An
         line(state(z=str), {"a": doing("a"), "n3": asking()}, checkpointer=saver, migrations=migrations)
     )
     assert graph.invoke(Command(resume=1), thread()) == {"done": ["a", "asked:1"], "z": "v"}
+
+
+def test_a_graph_that_a_renamed_function_calls_goes_on_inside(saver: Any, face: Any) -> None:
+    def graph(calls: str, inside: str, **options: Any) -> Any:
+        inner = line(state(), {inside: asking("inside")})
+
+        def call(held: Any) -> Any:
+            return {"done": inner.invoke({"done": []})["done"]}
+
+        return face(line(state(), {calls: call}, checkpointer=saver, **options))
+
+    graph("call", "first").invoke({}, thread())
+    migrations = [rename_node("call", "phone"), rename_node("first", "second", at="phone")]
+    changed = graph("phone", "second", migrations=migrations)
+    assert changed.get_state(thread(), subgraphs=True).tasks[0].state.next == ("second",)
+    assert changed.invoke(Command(resume="y"), thread())["done"] == ["inside:y"]
+
+
+def test_an_error_handler_of_a_renamed_node_goes_on_where_it_asked(saver: Any, face: Any) -> None:
+    ran: list[str] = []
+
+    def fails(held: Any) -> Any:
+        ran.append("fails")
+        raise ValueError("no")
+
+    def handles(held: Any, error: NodeError) -> Any:
+        return {"done": [f"handled:{interrupt('?')}"]}
+
+    def graph(name: str, **options: Any) -> Any:
+        builder = StateGraph(state()).add_node(name, fails, error_handler=handles).add_edge(START, name)
+        return face(builder.compile(checkpointer=saver, **options))
+
+    graph("work").invoke({}, thread())
+    changed = graph("labour", migrations=[rename_node("work", "labour")])
+    assert changed.invoke(Command(resume="y"), thread())["done"] == ["handled:y"]
+    assert ran == ["fails"]
+
+
+def test_a_run_that_stores_at_its_end_stores_what_was_migrated(saver: Any, face: Any) -> None:
+    nodes = {"a": doing("a", x="v"), "ask": asking()}
+    face(line(state(x=str), nodes, checkpointer=saver)).invoke({}, thread(), durability="exit")
+    migrations = [rename_node("ask", "question"), rename_field("x", "y")]
+    changed = {"a": doing("a"), "question": asking(), "end": doing("end")}
+    graph = face(line(state(y=str), changed, checkpointer=saver, migrations=migrations))
+    ended = {"done": ["a", "asked:r", "end"], "y": "v"}
+    assert graph.invoke(Command(resume="r"), thread(), durability="exit") == ended
+    assert face(line(state(y=str), changed, checkpointer=saver)).get_state(thread()).values == ended
+
+
+def test_a_workflow_that_has_another_name_does_not_repeat_its_tasks(saver: Any, face: Any) -> None:
+    ran: list[int] = []
+
+    @task
+    def count(number: int) -> int:
+        ran.append(number)
+        return number
+
+    def workflow(name: str) -> Any:
+        def flow(number: int) -> Any:
+            return [count(number).result(), interrupt("?")]
+
+        flow.__name__ = name
+        return face(entrypoint(checkpointer=saver)(flow))
+
+    workflow("before").invoke(1, thread())
+    with pytest.raises(GraphChangedError, match="Node 'before' is due next"):
+        workflow("after").invoke(Command(resume="y"), thread())
+    assert workflow("before").invoke(Command(resume="y"), thread()) == [1, "y"]
+    assert ran == [1]
 
 
 # ---- declaring
