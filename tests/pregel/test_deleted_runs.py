@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -27,6 +28,14 @@ def by(run: str) -> Any:
     return {"configurable": {"thread_id": "1"}, "run_id": run}
 
 
+def wait_for(what: Callable[[], Any]) -> None:
+    """Wait until something holds."""
+    end = monotonic() + 20
+    while not what():
+        assert monotonic() < end, "it never came to hold"
+        sleep(0.005)
+
+
 def test_what_a_deleted_run_wrote_at_a_checkpoint_of_another_is_gone(saver: Any) -> None:
     """1. A run stops before two parallel nodes; 2. another goes on: one node ends, one fails; 3. that run is deleted; 4. the
     thread goes on as if it had never been: both nodes run."""
@@ -39,6 +48,7 @@ def test_what_a_deleted_run_wrote_at_a_checkpoint_of_another_is_gone(saver: Any)
 
     def bad(state: State) -> State:
         if fails[0]:
+            wait_for(lambda: saver.get_tuple(by("any")).pending_writes)
             raise OSError("no network")
         return {"log": ["bad"]}
 
