@@ -228,7 +228,8 @@ class Pregel(
             Exception: Whatever a node raised.
         """
         debug = kwargs.get("debug", self.debug)
-        if stream_mode == "values" and not (print_mode or debug) and version == "v1":
+        told = print_mode or debug or type(self).stream is not _OWN[0]
+        if stream_mode == "values" and version == "v1" and not told:
             options = PLAIN
             if not (
                 context is output_keys is interrupt_before is interrupt_after is durability is control is None
@@ -372,7 +373,8 @@ class Pregel(
         from stepgraph.pregel.drivers import aio
 
         debug = kwargs.get("debug", self.debug)
-        if stream_mode == "values" and not (print_mode or debug) and version == "v1":
+        told = print_mode or debug or type(self).astream is not _OWN[1]
+        if stream_mode == "values" and version == "v1" and not told:
             options = self._options(
                 context, output_keys, interrupt_before, interrupt_after, durability, control
             )
@@ -588,3 +590,6 @@ def _put_awake(append: Callable[[Any], None], notify: Callable[[], None], event:
 
 
 bridges.adopt(Pregel)
+
+_OWN = Pregel.stream, Pregel.astream
+"""Who overrides or wraps one of these (instrumentation does) sees what `invoke` and `ainvoke` run, too."""
