@@ -76,9 +76,9 @@ class BasePostgresStore(Generic[C]):
     VECTOR_MIGRATIONS = migrations.VECTOR_MIGRATIONS
     supports_ttl = True
     conn: C
-    pipe: Any
-    lock: Any
-    supports_pipeline: bool
+    pipe: Any = None
+    lock: Any = None
+    supports_pipeline: bool = False
     index_config: PostgresIndexConfig | None = None
     ttl_config: TTLConfig | None = None
     _connections: Any
