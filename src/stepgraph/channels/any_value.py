@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, Self
+from typing import Any, Self
 
-from stepgraph.channels.base import BaseChannel, Value
+from stepgraph.channels.base import Value
 from stepgraph.channels.fold import overwritten
+from stepgraph.channels.one_value import OneValue
 from stepgraph.values.missing import MISSING
 
 __all__ = ("AnyValue",)
 
 
-class AnyValue(Generic[Value], BaseChannel[Value, Value, Value]):
+class AnyValue(OneValue[Value]):
     """Holds the last value of a step, taking all writes of it for equal; empty after a step without a write."""
 
-    __slots__ = ("value",)
-
-    value: Value | Any
+    __slots__ = ()
 
     def __init__(self, typ: Any, key: str = "") -> None:
         super().__init__(typ, key)
@@ -25,16 +24,6 @@ class AnyValue(Generic[Value], BaseChannel[Value, Value, Value]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AnyValue)
-
-    @property
-    def ValueType(self) -> Any:
-        """The type of the value."""
-        return self.typ
-
-    @property
-    def UpdateType(self) -> Any:
-        """The type of a write."""
-        return self.typ
 
     def from_checkpoint(self, checkpoint: Value | Any) -> Self:
         """A channel like this one with a stored value."""
@@ -51,18 +40,3 @@ class AnyValue(Generic[Value], BaseChannel[Value, Value, Value]):
         value = overwritten(self.key, values)
         self.value = values[-1] if value is MISSING else value
         return True
-
-    def get(self) -> Value:
-        """The value."""
-        if self.value is MISSING:
-            raise self._empty()
-        value: Value = self.value
-        return value
-
-    def is_available(self) -> bool:
-        """Whether there is a value."""
-        return self.value is not MISSING
-
-    def checkpoint(self) -> Value | Any:
-        """The value to store."""
-        return self.value

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Self
 
-from stepgraph.channels.base import BaseChannel, Fold, Value
+from stepgraph.channels.base import Fold, Value
 from stepgraph.channels.empty import empty_value, optional_container
 from stepgraph.channels.fold import binary_operator
+from stepgraph.channels.one_value import OneValue
 from stepgraph.values.missing import MISSING, Missing
 
 __all__ = ("BinaryOperatorAggregate",)
 
 
-class BinaryOperatorAggregate(Generic[Value], BaseChannel[Value, Value, Value]):
+class BinaryOperatorAggregate(OneValue[Value]):
     """Folds every write into its value with a reducer.
 
     It starts from the declared default, else from the empty value of its type; without either, the first write is taken
@@ -31,9 +32,8 @@ class BinaryOperatorAggregate(Generic[Value], BaseChannel[Value, Value, Value]):
         (True, 6)
     """
 
-    __slots__ = ("_fold", "default", "operator", "value")
+    __slots__ = ("_fold", "default", "operator")
 
-    value: Value | Any
     operator: Callable[[Value, Value], Value]
     default: Callable[[], Any] | Missing
     step_sensitive: ClassVar[bool] = False
@@ -53,16 +53,6 @@ class BinaryOperatorAggregate(Generic[Value], BaseChannel[Value, Value, Value]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BinaryOperatorAggregate) and other.operator == self.operator
-
-    @property
-    def ValueType(self) -> Any:
-        """The type of the value."""
-        return self.typ
-
-    @property
-    def UpdateType(self) -> Any:
-        """The type of a write."""
-        return self.typ
 
     def start(self) -> Any:
         """A new start value: the declared default, else the empty value of the type, else `MISSING`."""
@@ -86,21 +76,6 @@ class BinaryOperatorAggregate(Generic[Value], BaseChannel[Value, Value, Value]):
             return False
         self.value = self._folding()(self.value, values, {})
         return True
-
-    def get(self) -> Value:
-        """The value."""
-        if self.value is MISSING:
-            raise self._empty()
-        value: Value = self.value
-        return value
-
-    def is_available(self) -> bool:
-        """Whether there is a value."""
-        return self.value is not MISSING
-
-    def checkpoint(self) -> Value | Any:
-        """The value to store."""
-        return self.value
 
     def folder(self) -> Fold | None:
         """The reducer, write by write."""

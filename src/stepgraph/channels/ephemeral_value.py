@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, Self
+from typing import Any, Self
 
 from stepgraph.channels.base import BaseChannel, Value
 from stepgraph.channels.fold import overwritten
+from stepgraph.channels.one_value import OneValue
 from stepgraph.errors import ErrorCode, InvalidUpdateError
 from stepgraph.values.missing import MISSING
 from stepgraph.values.names import START
@@ -14,7 +15,7 @@ from stepgraph.values.names import START
 __all__ = ("EphemeralValue",)
 
 
-class EphemeralValue(Generic[Value], BaseChannel[Value, Value, Value]):
+class EphemeralValue(OneValue[Value]):
     """Holds the value of the step before; empty after a step without a write.
 
     Args:
@@ -22,9 +23,8 @@ class EphemeralValue(Generic[Value], BaseChannel[Value, Value, Value]):
         guard: Whether a second write in a step is an error; else the last one wins.
     """
 
-    __slots__ = ("guard", "value")
+    __slots__ = ("guard",)
 
-    value: Value | Any
     guard: bool
 
     def __init__(self, typ: Any, guard: bool = True) -> None:
@@ -34,16 +34,6 @@ class EphemeralValue(Generic[Value], BaseChannel[Value, Value, Value]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EphemeralValue) and other.guard == self.guard
-
-    @property
-    def ValueType(self) -> Any:
-        """The type of the value."""
-        return self.typ
-
-    @property
-    def UpdateType(self) -> Any:
-        """The type of a write."""
-        return self.typ
 
     def from_checkpoint(self, checkpoint: Value | Any) -> Self:
         """A channel like this one with a stored value."""
@@ -66,21 +56,6 @@ class EphemeralValue(Generic[Value], BaseChannel[Value, Value, Value]):
             value = values[-1]
         self.value = value
         return True
-
-    def get(self) -> Value:
-        """The value."""
-        if self.value is MISSING:
-            raise self._empty()
-        value: Value = self.value
-        return value
-
-    def is_available(self) -> bool:
-        """Whether there is a value."""
-        return self.value is not MISSING
-
-    def checkpoint(self) -> Value | Any:
-        """The value to store."""
-        return self.value
 
 
 def guard_error(channel: BaseChannel[Any, Any, Any]) -> InvalidUpdateError:

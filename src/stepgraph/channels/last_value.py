@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Self
 
-from stepgraph.channels.base import BaseChannel, Fold, Value
+from stepgraph.channels.base import Fold, Value
 from stepgraph.channels.fold import last_value, only_value, overwritten
+from stepgraph.channels.one_value import OneValue
 from stepgraph.values.missing import MISSING
 
 __all__ = ("LastValue", "LastValueAfterFinish")
 
 
-class LastValue(Generic[Value], BaseChannel[Value, Value, Value]):
+class LastValue(OneValue[Value]):
     """Holds the last value; takes one write a step. The channel of a field without a reducer."""
 
-    __slots__ = ("value",)
+    __slots__ = ()
 
-    value: Value | Any
     step_sensitive: ClassVar[bool] = False
 
     def __init__(self, typ: Any, key: str = "") -> None:
@@ -26,16 +26,6 @@ class LastValue(Generic[Value], BaseChannel[Value, Value, Value]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LastValue)
-
-    @property
-    def ValueType(self) -> Any:
-        """The type of the value."""
-        return self.typ
-
-    @property
-    def UpdateType(self) -> Any:
-        """The type of a write."""
-        return self.typ
 
     def from_checkpoint(self, checkpoint: Value | Any) -> Self:
         """A channel like this one with a stored value."""
@@ -50,32 +40,16 @@ class LastValue(Generic[Value], BaseChannel[Value, Value, Value]):
         self.value = only_value(self.key, values)
         return True
 
-    def get(self) -> Value:
-        """The value."""
-        if self.value is MISSING:
-            raise self._empty()
-        value: Value = self.value
-        return value
-
-    def is_available(self) -> bool:
-        """Whether there is a value."""
-        return self.value is not MISSING
-
-    def checkpoint(self) -> Value | Any:
-        """The value to store."""
-        return self.value
-
     def folder(self) -> Fold | None:
         """One write a step."""
         return last_value(self.key) if type(self) is LastValue else None
 
 
-class LastValueAfterFinish(Generic[Value], BaseChannel[Value, Value, tuple[Value, bool]]):
+class LastValueAfterFinish(OneValue[Value]):
     """Holds the last value, but shows it only once the run has nothing else to do; then once."""
 
-    __slots__ = ("finished", "value")
+    __slots__ = ("finished",)
 
-    value: Value | Any
     finished: bool
     step_sensitive: ClassVar[bool] = False
 
@@ -86,16 +60,6 @@ class LastValueAfterFinish(Generic[Value], BaseChannel[Value, Value, tuple[Value
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LastValueAfterFinish)
-
-    @property
-    def ValueType(self) -> Any:
-        """The type of the value."""
-        return self.typ
-
-    @property
-    def UpdateType(self) -> Any:
-        """The type of a write."""
-        return self.typ
 
     def checkpoint(self) -> tuple[Value, bool] | Any:
         """The value and whether it is shown."""
@@ -131,13 +95,6 @@ class LastValueAfterFinish(Generic[Value], BaseChannel[Value, Value, tuple[Value
             return False
         self.finished = True
         return True
-
-    def get(self) -> Value:
-        """The value, once it is shown."""
-        if not self.is_available():
-            raise self._empty()
-        value: Value = self.value
-        return value
 
     def is_available(self) -> bool:
         """Whether the value is shown."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Self
 
-from stepgraph.channels.base import BaseChannel, Value
+from stepgraph.channels.base import Value
 from stepgraph.channels.ephemeral_value import guard_error
 from stepgraph.channels.fold import overwritten
+from stepgraph.channels.one_value import OneValue
 from stepgraph.values.missing import MISSING
 
 __all__ = ("UntrackedValue",)
 
 
-class UntrackedValue(Generic[Value], BaseChannel[Value, Value, Value]):
+class UntrackedValue(OneValue[Value]):
     """Holds the last value as long as the run lasts; checkpoints do not contain it.
 
     Args:
@@ -21,9 +22,8 @@ class UntrackedValue(Generic[Value], BaseChannel[Value, Value, Value]):
         guard: Whether a second write in a step is an error; else the last one wins.
     """
 
-    __slots__ = ("guard", "value")
+    __slots__ = ("guard",)
 
-    value: Value | Any
     guard: bool
     step_sensitive: ClassVar[bool] = False
 
@@ -34,16 +34,6 @@ class UntrackedValue(Generic[Value], BaseChannel[Value, Value, Value]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntrackedValue) and other.guard == self.guard
-
-    @property
-    def ValueType(self) -> Any:
-        """The type of the value."""
-        return self.typ
-
-    @property
-    def UpdateType(self) -> Any:
-        """The type of a write."""
-        return self.typ
 
     def copy(self) -> Self:
         """A channel of the same state, the value included."""
@@ -72,14 +62,3 @@ class UntrackedValue(Generic[Value], BaseChannel[Value, Value, Value]):
             value = values[-1]
         self.value = value
         return True
-
-    def get(self) -> Value:
-        """The value."""
-        if self.value is MISSING:
-            raise self._empty()
-        value: Value = self.value
-        return value
-
-    def is_available(self) -> bool:
-        """Whether there is a value."""
-        return self.value is not MISSING
