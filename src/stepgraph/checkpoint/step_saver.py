@@ -139,7 +139,7 @@ class StepSaver(BaseCheckpointSaver[str]):
         lane = self._lane(key_of(config))
         with lane.lock:
             row = self._encode_row(lane, config, changes, metadata)
-            lane.note_encoded(changes.run_id)
+            lane.note_encoded(changes.id, changes.parent_id)
             return EncodedStep(lane, row, changes.expected_head)
 
     def _encode_row(
@@ -246,7 +246,7 @@ class StepSaver(BaseCheckpointSaver[str]):
             changes.run_id = run_id_of(config, metadata)
             changes.returned = returned
             row = self._encode_row(lane, config, changes, metadata, parent)
-            lane.note_encoded(None)
+            lane.note_encoded(checkpoint["id"], parent)
             return EncodedStep(lane, row, changes.expected_head)
 
     def _make_room(self, key: Key, checkpoint_id: str) -> bool:

@@ -55,9 +55,10 @@ class Lane:
         broken: A store failed: nothing that was encoded in this lane may be stored any more.
         grown: Whether what is remembered grew since it was weighed.
         generation: The count of deletions in the storage when the lane was last known to be sound.
-        writer: The run that encoded last.
+        last: The checkpoint that was encoded last.
         waiting: How many steps were encoded in this lane and are not stored yet.
-        contested: Whether a run encoded while steps of another waited, so that it may refer to what is never stored.
+        contested: Whether something was encoded that does not go on from the last step while that one waited: it is another
+            run's, and may refer to what is never stored.
     """
 
     __slots__ = (
@@ -69,12 +70,12 @@ class Lane:
         "generation",
         "grown",
         "key",
+        "last",
         "lock",
         "offered",
         "opaque",
         "trackers",
         "waiting",
-        "writer",
     )
 
     def __init__(self, key: Key, generation: int = 0) -> None:
@@ -89,15 +90,15 @@ class Lane:
         self.broken = False
         self.grown = False
         self.generation = generation
-        self.writer: str | None = None
+        self.last: str | None = None
         self.waiting = 0
         self.contested = False
 
-    def note_encoded(self, run_id: str | None) -> None:
-        """A step of a run was encoded; the lane's lock is held."""
-        if self.waiting and (run_id is None or run_id != self.writer):
+    def note_encoded(self, checkpoint_id: str, parent_id: str | None) -> None:
+        """A step was encoded; the lane's lock is held."""
+        if self.waiting and parent_id != self.last:
             self.contested = True
-        self.writer = run_id
+        self.last = checkpoint_id
         self.waiting += 1
 
     def note_stored(self) -> None:
