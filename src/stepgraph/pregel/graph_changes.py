@@ -124,7 +124,9 @@ def _gone_node(name: str, plan: Plan, shape: Shape, place: Place) -> GraphChange
         + (f"; when it was stored: {_listed(shape.nodes)}" if shape.nodes else "")
         + ").",
         f"If another takes its place: {mend}. Or write what it would have written: "
-        "update_state(config, values, as_node=...) with the node whose edges are to be followed.",
+        "update_state(config, values, as_node=...) with the node whose edges are to be followed."
+        if plan.start is not None
+        else f"Let the function or node be called {name!r} again until the thread is through, or give the thread a new input.",
     )
 
 
