@@ -13,10 +13,12 @@ nothing leaves before `flush`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.changes import EVERYTHING, StepChanges, StepShape, TaskWrites
 from stepgraph.checkpoint.placed import FanWrites, Placed, PlacedWrites
+from stepgraph.pregel.placing import MANY_TASKS, are_same, fan_writes, note_values
 from stepgraph.pregel.results import wire_writes, writes_without_sends
 from stepgraph.values.missing import MISSING
 from stepgraph.values.names import BRANCH_TO, START, TASKS
@@ -187,7 +189,7 @@ class Ledger:
         self.live = live
         writes, placed = self._unstored_writes(machine, tasks)
         if self.returned is not None:
-            self._note_returned(tasks)
+            self._note_returned(tasks, placed)
         available = [channel for channel in live if channel in values and not _waits(values[channel])]
         self._put(machine, self.source, values, cleared, seen, [*folded, *available], writes, placed)
 
@@ -226,7 +228,7 @@ class Ledger:
         changes.shape = shape if last == stored else None
         if changes.placed:
             lone: Any = changes.placed[0]
-            same = len(targets) == len(control) and (not updates or _are_same(updates, folded))
+            same = len(targets) == len(control) and (not updates or are_same(updates, folded))
             lone.step, lone.name, lone.pairs = step, node.name, None if same else wire_writes(task)
         self._pass_on(step, changes, "loop")
 
@@ -374,7 +376,7 @@ class Ledger:
                 if version is not None:
                     self.seen[node.name] = {**self.seen.get(node.name, {}), channel: version}
 
-    def _note_returned(self, tasks: Sequence[Task]) -> None:
+    def _note_returned(self, tasks: Sequence[Task], placed: Sequence[Placed] = ()) -> None:
         """Ids of objects that nodes handed back: they may have been changed in place since they were stored."""
         returned = self.returned
         assert returned is not None
@@ -382,17 +384,18 @@ class Ledger:
             # Nothing is stored yet to compare with, so which objects came back makes no difference.
             self.returned = EVERYTHING
             return
+        fan = placed[0] if placed else None
+        if isinstance(fan, FanWrites) and len(fan) == len(tasks):
+            for _, column in fan.columns:
+                if set(map(type, column)) == {list}:
+                    returned.update(map(id, chain.from_iterable(column)))
+                else:
+                    note_values(returned, column)
+            return
         for task in tasks:
             updates = task.updates
-            for value in updates.values() if isinstance(updates, dict) else [v for _, v in updates]:
-                kind = type(value)
-                if kind is list or kind is tuple:
-                    returned.update(map(id, value))
-                elif kind is dict:
-                    returned.add(id(value))
-                    returned.update(map(id, value.values()))
-                elif kind is not str and kind is not int and kind is not float and value is not None:
-                    returned.add(id(value))
+            values = updates.values() if isinstance(updates, dict) else [value for _, value in updates]
+            note_values(returned, values)
 
     def _put(
         self,
@@ -533,46 +536,6 @@ class Ledger:
 
 MOST_SHAPES = 512
 """So many kinds of steps are remembered of a graph."""
-
-
-MANY_TASKS = 8
-"""From so many on, tasks that were made by Sends are looked at as a whole."""
-
-
-def fan_writes(step: int, tasks: Sequence[Task]) -> FanWrites | None:
-    """What tasks made by Sends wrote, if they ran the same node in a row and wrote to the same channels."""
-    if not tasks:
-        return None
-    head = tasks[0]
-    node, targets, number = head.node, head.targets, head.index
-    if type(head.updates) is not dict or not head.updates:
-        return None
-    channels = list(head.updates)
-    for task in tasks:
-        if (
-            task.node is not node
-            or task.index != number
-            or task.targets is not targets
-            or task.sends is not None
-            or type(task.updates) is not dict
-            or list(task.updates) != channels
-            or task.handler is not None
-        ):
-            return None
-        number += 1
-    written: list[Any] = [task.updates for task in tasks]
-    columns = [(channel, [updates[channel] for updates in written]) for channel in channels]
-    return FanWrites(step, node.name, head.index, columns, wire_writes(head)[len(channels) :])
-
-
-def _are_same(updates: Any, folded: dict[str, Any]) -> bool:
-    """Whether the folded values are the very values that a task wrote, each once."""
-    if type(updates) is not dict:
-        return False
-    for key, value in updates.items():  # noqa: SIM110 (a generator costs more than it compares)
-        if folded.get(key, MISSING) is not value:
-            return False
-    return True
 
 
 def _waits(value: Any) -> bool:

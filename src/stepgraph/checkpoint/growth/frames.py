@@ -67,6 +67,12 @@ class Frame:
             changes: What changed.
             places: Where the changed values are.
         """
+        if changes.parent_id is None:
+            self.versions.update(changes.versions)
+            self.places.update(places)
+            self.seen.update(changes.seen)
+            self.begin()
+            return complete_record(changes.id, changes.ts, changes.updated, self)
         shape = changes.shape
         if shape is None or shape.record is None:
             record, cleared = _difference(changes)
@@ -79,9 +85,6 @@ class Frame:
         self.places.update(places)
         if changes.seen:
             self.seen.update(changes.seen)
-        if changes.parent_id is None:
-            self.begin()
-            return complete_record(changes.id, changes.ts, changes.updated, self)
         self._steps += 1
         self._bytes += len(record)
         if self._steps >= KEY_EVERY and self._bytes >= self._due:
