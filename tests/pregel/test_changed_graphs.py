@@ -516,7 +516,7 @@ def test_a_workflow_that_has_another_name_does_not_repeat_its_tasks(saver: Any, 
         return face(entrypoint(checkpointer=saver)(flow))
 
     workflow("before").invoke(1, thread())
-    with pytest.raises(GraphChangedError, match="Node 'before' is due next.*be called 'before' again"):
+    with pytest.raises(GraphChangedError, match=r"Node 'before' is due next.*be called 'before' again"):
         workflow("after").invoke(Command(resume="y"), thread())
     assert workflow("before").invoke(Command(resume="y"), thread()) == [1, "y"]
     assert ran == [1]

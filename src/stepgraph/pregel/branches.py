@@ -63,7 +63,10 @@ def branch_input(task: Task, branch: BranchPlan) -> Any:
 def follow_branches(task: Task) -> None:
     """Run every path function of the task's node and add where they lead."""
     for branch in task.node.branches:
-        given = branch_input(task, branch)
+        if branch.keys is None and branch.mapper is None:
+            given: Any = {**task.machine.state, **own_folded(task)}
+        else:
+            given = branch_input(task, branch)
         plain = branch.plain
         answer = plain(given) if plain is not None else branch.path(given, task)  # type: ignore[misc]
         found = branch.jumps.get(answer) if type(answer) is str else None

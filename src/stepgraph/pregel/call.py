@@ -225,7 +225,8 @@ def execute(task: Task) -> None:
     """One attempt of a task whose node and branches are synchronous."""
     _set_current(task)
     node = task.node
-    if task.index >= 0:
+    sent = task.index >= 0
+    if sent:
         task.input = own_input(task.argument)
     try:
         plain = node.plain
@@ -241,7 +242,7 @@ def execute(task: Task) -> None:
         if task.calls is not None:
             task.calls.settle(task)
         complain_swallowed(task)
-    if task.index >= 0 and not task.machine.listens and task.node.policy is None:
+    if sent and not task.machine.listens and node.policy is None:
         task.input = task.argument = None
     if result is None:
         task.targets = node.targets

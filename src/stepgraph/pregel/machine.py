@@ -393,7 +393,7 @@ class Machine:
             kind = type(value)
             if kind is list or kind is dict or kind is set:
                 containers.add(key)
-            else:
+            elif containers:
                 containers.discard(key)
         if empty:
             for key in empty:
