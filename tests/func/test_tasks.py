@@ -209,3 +209,52 @@ def test_max_concurrency_bounds_calls_and_their_callers_hold_no_slot(ways: Ways,
     out = ways.invoke(ways.entrypoint(flow), 1, ways.thread(max_concurrency=limit))
     assert out == [0, [1, 2], [3, 4], 5]
     assert most[0] <= limit
+
+
+class Shop:
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+
+    @task
+    def price(self, number: int) -> int:
+        return number * self.rate
+
+    @classmethod
+    @task
+    def label(cls, number: int) -> str:
+        return f"{cls.__name__} {number}"
+
+    @staticmethod
+    @task
+    def plain(number: int) -> int:
+        return number + 1
+
+
+def test_a_task_that_is_a_method_gets_its_object(ways: Ways) -> None:
+    shop = Shop(3)
+
+    def flow(number: int) -> Any:
+        return (
+            (yield shop.price(number)),
+            (yield Shop.price(shop, number)),
+            (yield shop.label(number)),
+            (yield Shop.label(number)),
+            (yield shop.plain(number)),
+        )
+
+    found = ways.invoke(ways.entrypoint(flow, checkpointer=None), 2)
+    assert found == (6, 6, "Shop 2", "Shop 2", 3)
+
+
+def test_a_task_that_a_class_only_keeps_gets_no_object(ways: Ways) -> None:
+    @ways.task
+    def double(number: int) -> int:
+        return number * 2
+
+    class Holder:
+        step = double
+
+    def flow(number: int) -> Any:
+        return (yield Holder().step(number))
+
+    assert ways.invoke(ways.entrypoint(flow, checkpointer=None), 4) == 8

@@ -375,6 +375,13 @@ def test_a_key_function_that_fails_fails_the_node(runner: Runner) -> None:
     assert "During task with name 'after'" in raised.value.__notes__[0]
 
 
+def test_a_key_that_is_no_text_is_refused_by_node_and_type(runner: Runner) -> None:
+    policy: Any = CachePolicy(key_func=lambda state: 5)  # type: ignore[arg-type,return-value]
+    graph = chain(State, runner.node(after), cache_policy=policy).compile(cache=InMemoryCache())
+    with pytest.raises(TypeError, match=r"node 'after' returned 5 of type int\. A key is text or bytes"):
+        runner.invoke(graph, {"log": []})
+
+
 def test_a_result_of_a_cancelled_run_is_not_kept() -> None:
     cache: InMemoryCache[Any] = InMemoryCache()
     runs = []

@@ -63,3 +63,25 @@ def test_a_thread_stands_where_it_stood_before_a_deleted_run(saver: Any) -> None
     saver.delete_for_runs(["run 2"])
     assert graph.get_state(by("any")).values == {"log": ["input 0", "n", "input 1", "n"]}
     assert graph.invoke({"log": ["again"]}, by("run 3"))["log"][-2:] == ["again", "n"]
+
+
+@pytest.mark.parametrize("where", ["metadata", "configurable"])
+def test_a_run_that_is_named_in_the_metadata_is_deleted_by_that_name(saver: Any, where: str) -> None:
+    """What the metadata of its checkpoints shows as `run_id` is the run's name, wherever the config says it."""
+    graph = StateGraph(State).add_node("n", lambda state: {"log": ["n"]}).add_edge(START, "n").compile(saver)
+    graph.invoke({"log": ["kept"]}, by("run 1"))
+    config: Any = {"configurable": {"thread_id": "1"}}
+    config.setdefault(where, {})["run_id"] = "run 2"
+    graph.invoke({"log": ["deleted"]}, config)
+    assert graph.get_state(by("any")).metadata["run_id"] == "run 2"
+    saver.delete_for_runs(["run 2"])
+    assert graph.get_state(by("any")).values == {"log": ["kept", "n"]}
+
+
+def test_the_id_of_a_run_counts_before_a_name_in_its_metadata(saver: Any) -> None:
+    graph = StateGraph(State).add_node("n", lambda state: {"log": ["n"]}).add_edge(START, "n").compile(saver)
+    graph.invoke({"log": ["x"]}, {**by("run 1"), "metadata": {"run_id": "job"}})
+    saver.delete_for_runs(["job"])
+    assert graph.get_state(by("any")).values == {"log": ["x", "n"]}
+    saver.delete_for_runs(["run 1"])
+    assert graph.get_state(by("any")).values == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import update_wrapper
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from stepgraph.func.deprecated import replaced
@@ -37,6 +38,7 @@ class TaskFunction(Generic[P, T]):
     """
 
     is_task_function = True
+    _is_method = False
 
     def __init__(
         self,
@@ -69,6 +71,16 @@ class TaskFunction(Generic[P, T]):
             TaskOrderError: The run was resumed, and its code calls its tasks in another order than before.
         """
         return cast("SyncAsyncFuture[T]", start_call(self.node, args, kwargs))
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """A function that the body of a class defines is a method; one that is only kept in a class gets no `self`."""
+        self._is_method = getattr(self.func, "__qualname__", "") == f"{owner.__qualname__}.{name}"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A task that is a method gets its object as first argument, below `@classmethod` the class."""
+        if instance is None or not (self._is_method or instance is owner):
+            return self
+        return MethodType(self, instance)
 
     def clear_cache(self, cache: BaseCache[Any]) -> None:
         """Forget what `cache` keeps of this task's results."""

@@ -42,7 +42,13 @@ def cache_key(task: Task) -> Key:
     assert policy is not None
     assert policy.cache is not None
     arguments, named = task.arguments
-    return full_key(cache_namespace(task.node), policy.cache.key_func(*arguments, **named))
+    key = policy.cache.key_func(*arguments, **named)
+    if not isinstance(key, (str, bytes)):
+        raise TypeError(
+            f"The key_func of the cache policy of node {task.node.name!r} returned {key!r} of type {type(key).__name__}."
+            " A key is text or bytes: return str(...) of it."
+        )
+    return full_key(cache_namespace(task.node), key)
 
 
 def kept_writes(task: Task) -> list[tuple[str, Any]] | None:

@@ -172,12 +172,13 @@ def _with_saver(
     _refuse_own_thread(scope, saver)
     scope.saver = saver
     scope.concurrency = graph.concurrency
-    scope.writer_id = os.urandom(5).hex() if scope.run_id is None else str(scope.run_id)
+    scope.metadata = dict(get_checkpoint_metadata(scope.config, {}))
+    named = scope.metadata.get("run_id") if scope.run_id is None else scope.run_id
+    scope.writer_id = os.urandom(5).hex() if named is None else str(named)
     if scope.concurrency == "reject":
         register.enter(scope)
     if scope.concurrency == "reject" or getattr(saver, "ttl", None) is not None:
         scope.hold = register.hold_of(scope)
-    scope.metadata = dict(get_checkpoint_metadata(scope.config, {}))
     durability = options.durability or configurable.get(CONFIG_KEY_DURABILITY) or "async"
     if durability not in _DURABILITIES:
         raise ValueError(f"durability must be one of {', '.join(_DURABILITIES)}; got {durability!r}")
