@@ -7,19 +7,15 @@ compiled with `concurrency="reject"`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from stepgraph.checkpoint.holds import Hold, TimeToLive, read_ttl
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from stepgraph.checkpoint.sweeper import Sweeper
+from stepgraph.checkpoint.sweeping import Sweeping
 
 __all__ = ("Expiring", "touched")
 
 
-class Expiring:
+class Expiring(Sweeping):
     """Mixin of savers: holds, and threads with a time to live.
 
     Attributes:
@@ -33,7 +29,6 @@ class Expiring:
     lease_seconds: float = 30.0
     ttl: float | None = None
     _sweep_seconds: float = 300.0
-    _sweeper: Sweeper | None = None
 
     def set_ttl(self, ttl: TimeToLive) -> None:
         """Let threads expire; see the argument `ttl` of the saver's class.
@@ -86,45 +81,10 @@ class Expiring:
         """Async twin of `sweep_ttl`."""
         raise NotImplementedError
 
-    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Start to delete expired threads in the background, at once and then again and again.
-
-        Args:
-            sweep_interval_minutes: Minutes between two sweeps; left out, as configured, else 5.
-
-        Returns:
-            A future that is done when the sweeper has ended; at once where the saver has no `ttl`. A sweeper that runs
-            already goes on as it is.
-        """
-        from concurrent.futures import Future  # loaded only by who starts a sweeper
-
+    def _seconds_between_sweeps(self, minutes: float | None) -> float | None:
         if self.ttl is None:
-            idle: Future[None] = Future()
-            idle.set_result(None)
-            return idle
-        if self._sweeper is None:
-            from stepgraph.checkpoint.sweeper import Sweeper
-
-            minutes = sweep_interval_minutes
-            self._sweeper = Sweeper(self.sweep_ttl, minutes * 60.0 if minutes else self._sweep_seconds)
-        return self._sweeper.done
-
-    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop the background sweeper.
-
-        Args:
-            timeout: Seconds to wait for a sweep under way; `None` waits as long as it takes.
-
-        Returns:
-            Whether no sweeper runs any more.
-        """
-        sweeper = self._sweeper
-        if sweeper is None:
-            return True
-        stopped = sweeper.stop(timeout)
-        if stopped:
-            self._sweeper = None
-        return stopped
+            return None
+        return minutes * 60.0 if minutes else self._sweep_seconds
 
     async def astop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Async twin of `stop_ttl_sweeper`: a sweep under way may need the event loop."""

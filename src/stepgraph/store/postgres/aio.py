@@ -6,28 +6,23 @@ Rules of this file: the face, and which requests go where, as in `base`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from stepgraph.checkpoint.postgres.aio_connections import OwnAsyncConnections
 from stepgraph.checkpoint.postgres.driver import psycopg, psycopg_pool
-from stepgraph.store.base.batch import AsyncBatchedBaseStore
-from stepgraph.store.base.config import TTLConfig, sweep_seconds
-from stepgraph.store.base.ops import Op, Result
-from stepgraph.store.base.program import Embed, Program, aembed, arun
-from stepgraph.store.base.sweeper_aio import AsyncSweeper
+from stepgraph.store.base.config import TTLConfig
 from stepgraph.store.postgres.base import BasePostgresStore, pool_arguments
 from stepgraph.store.postgres.config import PoolConfig, PostgresIndexConfig
 from stepgraph.store.postgres.connections_aio import AsyncConn, AsyncConnections, async_lender_of
 from stepgraph.store.postgres.migrations import setup_program
-from stepgraph.store.sql.program import Deserializer, Read, Write, batch_program, sweep_program
+from stepgraph.store.sql.aio import AsyncSqlStore
+from stepgraph.store.sql.program import Deserializer
+from stepgraph.store.sql.statements import Change, Query
 
-Outcome = TypeVar("Outcome")
 
-
-class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
+class AsyncPostgresStore(BasePostgresStore[Any], AsyncSqlStore):
     """A store in a PostgreSQL database, for an event loop. Calls that are made at the same time become one batch.
 
     Sync methods work from any thread but the event loop's own.
@@ -67,7 +62,6 @@ class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
         self.lock = lender.lock
         self.supports_pipeline = self._connections.pipelines
         self._setting_up = asyncio.Lock()
-        self._sweeper: AsyncSweeper | None = None
 
     @classmethod
     @asynccontextmanager
@@ -104,14 +98,6 @@ class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
     async def __aenter__(self) -> AsyncPostgresStore:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.stop_ttl_sweeper()
-
     async def setup(self) -> None:
         """Create or bring up to date the tables. The first use does it too.
 
@@ -123,60 +109,8 @@ class AsyncPostgresStore(AsyncBatchedBaseStore, BasePostgresStore[Any]):
             if not self._is_ready:
                 self._use(await self._connections.setup(setup_program(self._wanted)))
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out several operations at once, see `BaseStore.batch`. The writes are one transaction."""
-        return await self._run(batch_program(self._plan(), ops))
+    async def _read(self, queries: list[Query]) -> list[list[Any]]:
+        return await self._connections.read(queries)
 
-    async def sweep_ttl(self) -> int:
-        """Remove what is expired.
-
-        Returns:
-            How many items that were.
-        """
-        return await self._run(sweep_program(self._plan()))
-
-    async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> asyncio.Task[None]:
-        """Start to remove expired items in the background, at once and then again and again.
-
-        Args:
-            sweep_interval_minutes: Minutes between two sweeps; left out, as configured, else 5.
-
-        Returns:
-            The task; it ends at once where the store has no TTL configuration. A sweeper that runs already goes on as
-            it is.
-        """
-        if not self.ttl_config:
-            return asyncio.create_task(asyncio.sleep(0))
-        if self._sweeper is None:
-            seconds = sweep_seconds(self.ttl_config, sweep_interval_minutes)
-            self._sweeper = AsyncSweeper(self.sweep_ttl, seconds)
-        return self._sweeper.task
-
-    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop the background sweeper.
-
-        Args:
-            timeout: Seconds to wait for a sweep under way; `None` waits as long as it takes.
-
-        Returns:
-            Whether no sweeper runs any more.
-        """
-        if self._sweeper is None:
-            return True
-        stopped = await self._sweeper.stop(timeout)
-        if stopped:
-            self._sweeper = None
-        return stopped
-
-    async def _run(self, program: Program[Outcome]) -> Outcome:
-        if not self._is_ready:
-            await self.setup()
-        return await arun(program, self._perform)
-
-    async def _perform(self, request: Embed | Read | Write) -> Any:
-        if isinstance(request, Read):
-            return await self._connections.read(request.queries)
-        if isinstance(request, Write):
-            return await self._connections.write(request.changes)
-        assert self._indexing is not None
-        return await aembed(self._indexing, request)
+    async def _write(self, changes: list[Change]) -> int:
+        return await self._connections.write(changes)

@@ -6,7 +6,7 @@ connections are the business of `connections`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Generic, TypedDict, TypeVar
@@ -16,10 +16,6 @@ from stepgraph.checkpoint.postgres.driver import psycopg, psycopg_pool
 from stepgraph.store.base.config import TTLConfig, utc_now
 from stepgraph.store.base.embed import Embeddings
 from stepgraph.store.base.indexing import Indexing
-from stepgraph.store.base.ops import Op, Result
-from stepgraph.store.base.program import Embed, Program, aembed, arun, embed, run
-from stepgraph.store.base.protocol import BaseStore
-from stepgraph.store.base.sweeper import SweepingStore
 from stepgraph.store.postgres import migrations
 from stepgraph.store.postgres.config import (
     ANNIndexConfig,
@@ -34,7 +30,9 @@ from stepgraph.store.postgres.connections import Conn, Connections, lender_of
 from stepgraph.store.postgres.dialect import OPERATORS, SCORES, PostgresDialect
 from stepgraph.store.postgres.migrations import Migration, Vectors, Wanted, setup_program
 from stepgraph.store.postgres.texts import decode_json
-from stepgraph.store.sql.program import Deserializer, Read, StorePlan, Write, batch_program, sweep_program
+from stepgraph.store.sql.program import Deserializer, StorePlan
+from stepgraph.store.sql.statements import Change, Query
+from stepgraph.store.sql.sync import SqlStore
 
 __all__ = [
     "ANNIndexConfig",
@@ -50,7 +48,6 @@ __all__ = [
 ]
 
 C = TypeVar("C")
-Outcome = TypeVar("Outcome")
 
 
 class Row(TypedDict):
@@ -110,7 +107,7 @@ class BasePostgresStore(Generic[C]):
         return StorePlan(self._dialect, self._indexing, self.ttl_config, self._deserializer, self.clock)
 
 
-class PostgresStore(SweepingStore, BasePostgresStore[Any], BaseStore):
+class PostgresStore(BasePostgresStore[Any], SqlStore):
     """A store in a PostgreSQL database. Safe to use from several threads; its async methods run in worker threads.
 
     Items come back newest first, or by nearness where a search has a query.
@@ -200,45 +197,11 @@ class PostgresStore(SweepingStore, BasePostgresStore[Any], BaseStore):
         if not self._is_ready:
             self._use(self._connections.setup(setup_program(self._wanted)))
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out several operations at once, see `BaseStore.batch`. The writes are one transaction."""
-        return self._run(batch_program(self._plan(), ops))
+    def _read(self, queries: list[Query]) -> list[list[Any]]:
+        return self._connections.read(queries)
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`; the database is waited for in worker threads, an async embedding function is awaited."""
-        from asyncio import to_thread  # a coroutine runs: the module is loaded
-
-        if not self._is_ready:
-            await to_thread(self.setup)
-        return await arun(batch_program(self._plan(), ops), self._aperform)
-
-    def sweep_ttl(self) -> int:
-        """Remove what is expired.
-
-        Returns:
-            How many items that were.
-        """
-        return self._run(sweep_program(self._plan()))
-
-    def _run(self, program: Program[Outcome]) -> Outcome:
-        self.setup()
-        return run(program, self._perform)
-
-    def _perform(self, request: Embed | Read | Write) -> Any:
-        if isinstance(request, Read):
-            return self._connections.read(request.queries)
-        if isinstance(request, Write):
-            return self._connections.write(request.changes)
-        assert self._indexing is not None
-        return embed(self._indexing, request)
-
-    async def _aperform(self, request: Embed | Read | Write) -> Any:
-        from asyncio import to_thread  # a coroutine runs: the module is loaded
-
-        if isinstance(request, Embed):
-            assert self._indexing is not None
-            return await aembed(self._indexing, request)
-        return await to_thread(self._perform, request)
+    def _write(self, changes: list[Change]) -> int:
+        return self._connections.write(changes)
 
 
 def pool_arguments(config: PoolConfig) -> dict[str, Any]:

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from stepgraph.checkpoint.sqlite.faults import explained
-from stepgraph.store.base.batch import AsyncBatchedBaseStore
-from stepgraph.store.base.config import TTLConfig, sweep_seconds
-from stepgraph.store.base.ops import Op, Result
-from stepgraph.store.base.program import Embed, Program, aembed, arun
-from stepgraph.store.base.sweeper_aio import AsyncSweeper
-from stepgraph.store.sql.program import Deserializer, Read, Write, batch_program, sweep_program
+from stepgraph.store.base.config import TTLConfig
+from stepgraph.store.sql.aio import AsyncSqlStore
+from stepgraph.store.sql.program import Deserializer
 from stepgraph.store.sql.statements import Change, Query
 from stepgraph.store.sqlite import migrations
 from stepgraph.store.sqlite.base import BaseSqliteStore, SqliteIndexConfig, transaction_statements
@@ -32,10 +28,8 @@ except ImportError as error:
         'AsyncSqliteStore needs the package aiosqlite. Install it with: pip install "stepgraph[sqlite]"'
     ) from error
 
-Outcome = TypeVar("Outcome")
 
-
-class AsyncSqliteStore(AsyncBatchedBaseStore, BaseSqliteStore):
+class AsyncSqliteStore(BaseSqliteStore, AsyncSqlStore):
     """A store in a SQLite file, for an event loop. Calls that are made at the same time become one batch.
 
     Sync methods work from any thread but the event loop's own.
@@ -67,7 +61,6 @@ class AsyncSqliteStore(AsyncBatchedBaseStore, BaseSqliteStore):
         self.conn = conn
         self._configure(index, ttl, deserializer)
         self._lock = asyncio.Lock()
-        self._sweeper: AsyncSweeper | None = None
 
     @classmethod
     @asynccontextmanager
@@ -93,14 +86,6 @@ class AsyncSqliteStore(AsyncBatchedBaseStore, BaseSqliteStore):
     async def __aenter__(self) -> AsyncSqliteStore:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.stop_ttl_sweeper()
-
     async def setup(self) -> None:
         """Create or bring up to date the tables. The first use does it too."""
         async with self._lock:
@@ -114,64 +99,6 @@ class AsyncSqliteStore(AsyncBatchedBaseStore, BaseSqliteStore):
                 for table, statements in migrations.tables(self._indexing is not None):
                     await self._migrate(table, statements)
             self._is_ready = True
-
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out several operations at once, see `BaseStore.batch`. The writes are one transaction."""
-        return await self._run(batch_program(self._plan(), ops))
-
-    async def sweep_ttl(self) -> int:
-        """Remove what is expired.
-
-        Returns:
-            How many items that were.
-        """
-        return await self._run(sweep_program(self._plan()))
-
-    async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> asyncio.Task[None]:
-        """Start to remove expired items in the background, at once and then again and again.
-
-        Args:
-            sweep_interval_minutes: Minutes between two sweeps; left out, as configured, else 5.
-
-        Returns:
-            The task; it ends at once where the store has no TTL configuration. A sweeper that runs already goes on as
-            it is.
-        """
-        if not self.ttl_config:
-            return asyncio.create_task(asyncio.sleep(0))
-        if self._sweeper is None:
-            seconds = sweep_seconds(self.ttl_config, sweep_interval_minutes)
-            self._sweeper = AsyncSweeper(self.sweep_ttl, seconds)
-        return self._sweeper.task
-
-    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop the background sweeper.
-
-        Args:
-            timeout: Seconds to wait for a sweep under way; `None` waits as long as it takes.
-
-        Returns:
-            Whether no sweeper runs any more.
-        """
-        if self._sweeper is None:
-            return True
-        stopped = await self._sweeper.stop(timeout)
-        if stopped:
-            self._sweeper = None
-        return stopped
-
-    async def _run(self, program: Program[Outcome]) -> Outcome:
-        if not self._is_ready:
-            await self.setup()
-        return await arun(program, self._perform)
-
-    async def _perform(self, request: Embed | Read | Write) -> Any:
-        if isinstance(request, Read):
-            return await self._read(request.queries)
-        if isinstance(request, Write):
-            return await self._write(request.changes)
-        assert self._indexing is not None
-        return await aembed(self._indexing, request)
 
     async def _read(self, queries: list[Query]) -> list[list[Any]]:
         async with self._lock:

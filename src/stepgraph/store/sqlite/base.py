@@ -7,28 +7,24 @@ connection's lock. What the statements say is decided there.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import count
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from stepgraph.checkpoint.sqlite.faults import explained
 from stepgraph.checkpoint.sqlite.locks import connection_lock
 from stepgraph.store.base.config import IndexConfig, TTLConfig, utc_now
 from stepgraph.store.base.embed import Embeddings
 from stepgraph.store.base.indexing import Indexing
-from stepgraph.store.base.ops import Op, Result
-from stepgraph.store.base.program import Embed, Program, aembed, arun, embed, run
-from stepgraph.store.base.protocol import BaseStore
-from stepgraph.store.base.sweeper import SweepingStore
-from stepgraph.store.sql.program import Deserializer, Read, StorePlan, Write, batch_program, sweep_program
+from stepgraph.store.sql.program import Deserializer, StorePlan
 from stepgraph.store.sql.statements import Change, Query
+from stepgraph.store.sql.sync import SqlStore
 from stepgraph.store.sql.values import load_json
 from stepgraph.store.sqlite import migrations
 from stepgraph.store.sqlite.dialect import SqliteDialect, vector_extension_path
 
-Outcome = TypeVar("Outcome")
 MIGRATIONS = migrations.MIGRATIONS
 VECTOR_MIGRATIONS = migrations.VECTOR_MIGRATIONS
 SAVEPOINT = "stepgraph_store"
@@ -79,7 +75,7 @@ class BaseSqliteStore:
         return StorePlan(self._dialect, self._indexing, self.ttl_config, self._deserializer, self.clock)
 
 
-class SqliteStore(SweepingStore, BaseSqliteStore, BaseStore):
+class SqliteStore(BaseSqliteStore, SqlStore):
     """A store in a SQLite file. Safe to use from several threads; its async methods run in worker threads.
 
     Items come back newest first, or by nearness where a search has a query.
@@ -149,46 +145,6 @@ class SqliteStore(SweepingStore, BaseSqliteStore, BaseStore):
                 for table, statements in migrations.tables(self._indexing is not None):
                     self._migrate(table, statements)
             self._is_ready = True
-
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out several operations at once, see `BaseStore.batch`. The writes are one transaction."""
-        return self._run(batch_program(self._plan(), ops))
-
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`; the file is read and written in worker threads, an async embedding function is awaited."""
-        from asyncio import to_thread  # a coroutine runs: the module is loaded
-
-        if not self._is_ready:
-            await to_thread(self.setup)
-        return await arun(batch_program(self._plan(), ops), self._aperform)
-
-    def sweep_ttl(self) -> int:
-        """Remove what is expired.
-
-        Returns:
-            How many items that were.
-        """
-        return self._run(sweep_program(self._plan()))
-
-    def _run(self, program: Program[Outcome]) -> Outcome:
-        self.setup()
-        return run(program, self._perform)
-
-    def _perform(self, request: Embed | Read | Write) -> Any:
-        if isinstance(request, Read):
-            return self._read(request.queries)
-        if isinstance(request, Write):
-            return self._write(request.changes)
-        assert self._indexing is not None
-        return embed(self._indexing, request)
-
-    async def _aperform(self, request: Embed | Read | Write) -> Any:
-        from asyncio import to_thread  # a coroutine runs: the module is loaded
-
-        if isinstance(request, Embed):
-            assert self._indexing is not None
-            return await aembed(self._indexing, request)
-        return await to_thread(self._perform, request)
 
     def _read(self, queries: list[Query]) -> list[list[Any]]:
         with self._lock, explained():
