@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,45 @@ def test_links_lead_to_files(document: Path) -> None:
         link.split("#")[0] for link in LINK.findall(text) if not link.startswith(("http", "#", "mailto:"))
     ]
     assert [link for link in local if not (document.parent / link).exists()] == []
+
+
+def test_files_that_the_architecture_names_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[\w.*-]+/)+(?:[\w.*-]+)?|[\w*-]+\.py)[`:]", text))
+    homes = [ROOT, ROOT / "src" / "stepgraph", ROOT / "src" / "stepgraph" / "pregel"]
+    assert len(named) > 50
+    assert {path for path in named if not any(list(home.glob(path.rstrip("/"))) for home in homes)} == set()
+
+
+def test_every_room_is_in_the_list_of_rooms() -> None:
+    source = ROOT / "src" / "stepgraph"
+    rooms = {path.parent.name for path in source.glob("*/__init__.py")}
+    listed = (source / "__init__.py").read_text(encoding="utf-8").split('"""')[1]
+    assert {room for room in rooms if not re.search(rf"\b{room}\b", listed)} == set()
+
+
+def test_every_dependency_is_argued() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *(need for needs in extras.values() for need in needs)]
+    packages = {re.split(r"[\[<>=;~ ]", need)[0] for need in wanted} - {"stepgraph"}
+    assert {package for package in packages if not re.search(rf"\b{package}\b", text)} == set()
+    assert {extra for extra in extras if f"| `{extra}` |" not in text} == set()
+
+
+def test_extras_for_all_are_those_that_programs_can_use() -> None:
+    path = ROOT / "pyproject.toml"
+    extras = tomllib.loads(path.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = re.findall(r"\w+", extras["all"][0].removeprefix("stepgraph"))
+    assert set(named) == set(extras) - {"all", "test", "dev"}
+
+
+def test_every_page_is_in_the_index() -> None:
+    docs = ROOT / "docs"
+    text = (docs / "index.md").read_text(encoding="utf-8")
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - {"index.md"}
+    assert {page for page in pages if f"({page})" not in text} == set()
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ Rooms, in the order in which they may import each other:
     stream                       what a run tells while it runs, and the forms it is told in
     graph                        declaring: StateGraph, its rules, and lowering to a plan
     store, cache, func, prebuilt memory across threads; results of nodes; @entrypoint and @task; agents and tools
-    draw, check, explain, ...    insight
+    draw, check                  insight: pictures; mistakes found before a run
+    testing, observe             helpers for tests; traces in OpenTelemetry
     langchain, compat            bridges, imported only when the other side is there
     cli                          the command line
 
-`types`, `config`, `runtime`, `constants` and the like are public faces: nothing inside imports them.
+`types`, `config`, `runtime`, `constants`, `migrations`, `utils` and the like are public faces: nothing inside imports them.
 """
 
 from __future__ import annotations

@@ -115,9 +115,10 @@ def test_a_node_that_cancels_itself_fails_the_run():
 
 
 def test_abort_cancels_what_runs():
-    ended = []
+    started, ended = asyncio.Event(), []
 
     async def slow(state):
+        started.set()
         try:
             await asyncio.sleep(30)
         finally:
@@ -130,7 +131,7 @@ def test_abort_cancels_what_runs():
         reading = asyncio.create_task(stream.output())
         while not (await graph.aget_state(thread)).values.get("log", [])[1:]:
             await asyncio.sleep(0.001)
-        await asyncio.sleep(0.01)
+        await started.wait()
         await stream.abort()
         await stream.abort()
         assert await stream.output() == STATES[1]

@@ -260,9 +260,10 @@ def test_what_is_scheduled_and_fails_may_fail_the_run():
 
 
 def test_what_is_scheduled_is_cancelled_when_the_run_fails():
-    cancelled = []
+    waits, cancelled = asyncio.Event(), []
 
     async def wait(transformer):
+        waits.set()
         try:
             await asyncio.sleep(30)
         except asyncio.CancelledError:
@@ -270,7 +271,7 @@ def test_what_is_scheduled_is_cancelled_when_the_run_fails():
             raise
 
     async def later(state):
-        await asyncio.sleep(0.01)
+        await waits.wait()
         raise ValueError("boom")
 
     with pytest.raises(ValueError, match="boom"):

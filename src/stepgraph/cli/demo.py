@@ -88,7 +88,9 @@ def _answer(args: Namespace, screen: Any, thread: str) -> str | None:
             return APPROVED
         if word in ("n", "no", REJECTED):
             return REJECTED
-    screen.say("Nobody has answered, so the thread stays paused. Answer it, from any process, with:")
+    screen.say(
+        "Nobody at a terminal has answered, so the thread stays paused. Answer it, from any process, with:"
+    )
     for answer in (APPROVED, REJECTED):
         screen.say(f"  stepgraph resume {GRAPH} --thread {thread} --db {shlex.quote(args.db)} {answer}")
     screen.say("Or see all of the demonstration with: stepgraph demo --yes")
