@@ -20,6 +20,7 @@ from stepgraph.checkpoint.changes import EVERYTHING, StepChanges, StepShape, Tas
 from stepgraph.checkpoint.placed import FanWrites, Placed, PlacedWrites
 from stepgraph.pregel.placing import MANY_TASKS, are_same, fan_writes, note_values
 from stepgraph.pregel.results import wire_writes, writes_without_sends
+from stepgraph.pregel.untracked import storable_input, storable_send, storable_writes
 from stepgraph.values.missing import MISSING
 from stepgraph.values.names import BRANCH_TO, START, TASKS
 
@@ -84,6 +85,7 @@ class Ledger:
         "source",
         "stored",
         "tip",
+        "untracked",
         "versions",
     )
 
@@ -116,6 +118,7 @@ class Ledger:
         self.source = "loop"
         self.quick: StepChanges | None = None
         plan = machine.plan
+        self.untracked = plan.untracked
         self.plain = recorder.derives and next_version is None and not (plan.unusual or plan.untracked)
 
     # ---- one superstep
@@ -125,7 +128,7 @@ class Ledger:
         self._discard_pending(machine)
         before = self.live
         self.live = {START: None}
-        values = {START: input}
+        values = {START: storable_input(self.untracked, input) if self.untracked else input}
         cleared = [channel for channel in before if channel not in values]
         self._put(machine, "input", values, cleared, {"__input__": {}}, [START], ())
         machine.step += 1
@@ -179,7 +182,8 @@ class Ledger:
             live = {node.trigger: None for node in pulls}
             values.update(live)
         if sends:
-            values[TASKS] = list(sends)
+            untracked = self.untracked
+            values[TASKS] = [storable_send(untracked, s) for s in sends] if untracked else list(sends)
             live[TASKS] = None
         elif TASKS in self.live:
             values[TASKS] = []
@@ -295,6 +299,9 @@ class Ledger:
             task.saved = True
         if self.at_exit or not (machine.alone or self.holds or self.source == "update"):
             return (), ()
+        if self.untracked:
+            untracked = self.untracked
+            return [(t.id, t.path_text, storable_writes(untracked, wire_writes(t))) for t in unsaved], ()
         if not self.recorder.derives or self.source == "update":
             return [(task.id, task.path_text, wire_writes(task)) for task in unsaved], ()
         placed: list[Placed] = []
@@ -528,6 +535,8 @@ class Ledger:
         self.write_as(task.id, task.path_text, pairs)
 
     def write_as(self, task_id: str, path: str, pairs: Sequence[tuple[str, Any]]) -> None:
+        if self.untracked:
+            pairs = storable_writes(self.untracked, pairs)
         if self.at_exit:
             self.held_writes.append((list(pairs), task_id, path))
         else:
