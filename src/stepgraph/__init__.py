@@ -15,12 +15,14 @@ Rooms, in the order in which they may import each other:
     cli                          the command line
 
 `types`, `config`, `runtime`, `constants`, `migrations`, `utils` and the like are public faces: nothing inside imports them.
+How names are imported when they are first asked for: `lazy`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from stepgraph.lazy import names_from
 from stepgraph.version import __version__
 
 if TYPE_CHECKING:
@@ -56,12 +58,4 @@ _HOMES = {
     "interrupt": "stepgraph.pregel.interrupts",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'stepgraph' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(home), name)
-    return value
+__getattr__ = names_from(globals(), _HOMES)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from stepgraph.lazy import names_from
 
 if TYPE_CHECKING:
     from stepgraph.pregel.checkpointers import Checkpointer, ensure_valid_checkpointer
@@ -110,17 +111,12 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "stepgraph.pregel.checkpointers": ("Checkpointer", "ensure_valid_checkpointer"),
     "stepgraph.pregel.interrupts": ("interrupt",),
 }
-_PARTS: Final = "stepgraph.values.parts"
-_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF: Final = {
+    **dict.fromkeys(__all__, "stepgraph.values.parts"),
+    **{name: home for home, names in _HOMES.items() for name in names},
+}
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name, _PARTS if name in __all__ else None)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = names_from(globals(), _HOME_OF)
 
 
 def __dir__() -> list[str]:

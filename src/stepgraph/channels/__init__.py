@@ -5,8 +5,9 @@ This face loads a class when it is first asked for.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stepgraph.lazy import names_from
 
 if TYPE_CHECKING:
     from stepgraph.channels.any_value import AnyValue
@@ -47,14 +48,7 @@ _HOMES = {
     "UntrackedValue": "untracked_value",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = names_from(globals(), _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -24,7 +24,9 @@ Names are loaded when they are first asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stepgraph.lazy import names_from
 
 if TYPE_CHECKING:
     from stepgraph.prebuilt.chat_agent_executor import create_react_agent
@@ -60,12 +62,4 @@ _HOMES = {
     "tools_condition": "tool_node",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return value
+__getattr__ = names_from(globals(), _HOMES)

@@ -5,7 +5,9 @@ The names here are those of `stream_events(version="v3")`; they are loaded when 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stepgraph.lazy import names_from
 
 if TYPE_CHECKING:
     from stepgraph.stream._types import ProtocolEvent, StreamTransformer
@@ -48,6 +50,7 @@ __all__ = (
 )
 
 _HOMES = {
+    **dict.fromkeys(__all__, "transformers"),
     "ProtocolEvent": "_types",
     "StreamTransformer": "_types",
     "StreamChannel": "stream_channel",
@@ -57,12 +60,4 @@ _HOMES = {
     "SubgraphRunStream": "run_stream",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    home = import_module(f"{__name__}.{_HOMES.get(name, 'transformers')}")
-    value = globals()[name] = getattr(home, name)
-    return value
+__getattr__ = names_from(globals(), _HOMES)

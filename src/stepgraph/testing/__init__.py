@@ -5,7 +5,9 @@ Needs no test framework: everything is a function that answers, or raises `Asser
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stepgraph.lazy import names_from
 
 if TYPE_CHECKING:
     from stepgraph.testing.conformance import (
@@ -43,11 +45,4 @@ _HOMES = {
     "stub_subgraph": "graphs",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"stepgraph.testing.{home}"), name)
+__getattr__ = names_from(globals(), _HOMES)
