@@ -50,7 +50,7 @@ def test_subgraph_savers() -> None:
     }
 
 
-def test_supervisor() -> None:
+def test_a_supervisor_combines_the_answers_of_both_teams() -> None:
     assert example("supervisor").main() == {
         "query": "Q",
         "results": ["研究员: Q", "分析师: Q"],

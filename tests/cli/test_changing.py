@@ -144,7 +144,7 @@ def test_prune_refuses_an_unknown_thread_as_a_whole(finished: Command) -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"), [("90s", 90), ("15m", 900), ("1.5h", 5400), ("30d", 2592000), ("2w", 1209600)]
 )
-def test_ages(text: str, seconds: float) -> None:
+def test_an_age_is_read_in_seconds(text: str, seconds: float) -> None:
     assert age(text) == seconds
 
 

@@ -26,7 +26,7 @@ def test_ascii_has_nothing_else(stepgraph: Command) -> None:
     assert stepgraph("draw", DEMO, "--format", "ascii").out.isascii()
 
 
-def test_mermaid(stepgraph: Command) -> None:
+def test_mermaid_is_printed(stepgraph: Command) -> None:
     out = stepgraph("draw", DEMO, "--format", "mermaid").out
     assert "graph TD;" in out
     assert "prepare --> dept;" in out
@@ -39,7 +39,7 @@ def test_the_files_name_says_the_format(stepgraph: Command, folder: Path) -> Non
     assert "prepare --> dept;" in (folder / "g.mmd").read_text(encoding="utf-8")
 
 
-def test_png(stepgraph: Command, folder: Path) -> None:
+def test_a_png_is_written(stepgraph: Command, folder: Path) -> None:
     pytest.importorskip("PIL")
     assert stepgraph("draw", DEMO, "--xray", "-o", "g.png").code == 0
     assert (folder / "g.png").read_bytes().startswith(b"\x89PNG")

@@ -167,7 +167,9 @@ def test_diff_with_itself(finished: Command) -> None:
         ({"a": [1]}, {"a": {"0": 1}}, [("a", [1], {"0": 1})]),
     ],
 )
-def test_differences(before: object, after: object, found: list[object]) -> None:
+def test_a_difference_lists_what_changed_and_where(
+    before: object, after: object, found: list[object]
+) -> None:
     assert list(map(tuple, differences(before, after))) == found
 
 

@@ -39,7 +39,7 @@ def test_help_loads_neither_engine_nor_database(words: list[str]) -> None:
     assert sorted(HEAVY & set(done.stdout.splitlines()[-1].split())) == []
 
 
-def test_version(stepgraph: Command) -> None:
+def test_the_version_is_that_of_the_package(stepgraph: Command) -> None:
     assert stepgraph("--version").out == f"stepgraph {__version__}\n"
 
 

@@ -163,7 +163,7 @@ def test_what_a_removal_removes_is_not_shown():
     assert parts(messages(("drop", lambda state: {"messages": [RemoveMessage(id="hi")]}))) == []
 
 
-def test_nostream():
+def test_a_model_with_the_tag_nostream_shows_its_message_but_no_tokens():
     def quiet(state):
         return {"messages": [model().with_config(tags=["nostream"]).invoke("x")]}
 
@@ -220,7 +220,7 @@ def test_parallel_branches(driver):
     assert sorted(texts(found)) == sorted((token, name) for token in TOKENS for name in ("left", "right"))
 
 
-def test_sends():
+def test_tasks_of_sends_are_told_apart_by_namespace():
     graph = StateGraph(MessagesState).add_node("generate", generate)
     graph.add_conditional_edges(
         START, lambda state: [Send("generate", HI), Send("generate", HI)], ["generate"]
@@ -336,7 +336,7 @@ def test_a_resumed_run():
     assert texts(parts(graph, Command(resume="yes"), config=thread)) == [("yes", "ask")]
 
 
-def test_workflows():
+def test_models_called_by_tasks_of_a_workflow_stream_tokens():
     @task
     def ask(text):
         return model().invoke(text)

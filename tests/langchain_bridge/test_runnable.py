@@ -83,7 +83,7 @@ def test_langchain_takes_a_graph_for_a_runnable():
     assert coerce_to_runnable(graph) is graph
 
 
-def test_pipes():
+def test_a_graph_is_piped_from_and_into():
     graph = chain(one)
     assert (graph | (lambda state: len(state["log"]))).invoke({"log": ["in"]}) == 2
     assert ((lambda text: {"log": [text]}) | graph).invoke("in") == {"log": ["in", "one"]}
@@ -105,7 +105,7 @@ def test_what_runnables_can_do():
     assert graph.with_config(tags=["t"]).invoke(given) == after
 
 
-def test_batches():
+def test_a_batch_keeps_the_order_of_its_inputs():
     graph = chain(one)
     assert graph.batch([{"log": []}, {"log": ["x"]}]) == [{"log": ["one"]}, {"log": ["x", "one"]}]
     done = sorted(graph.batch_as_completed([{"log": []}, {"log": ["x"]}]))

@@ -196,7 +196,7 @@ def traced(graph, driver, config):
 @pytest.mark.parametrize("config", [{}, CONFIG], ids=["bare", "config"])
 @pytest.mark.parametrize("driver", ["sync", "async"])
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_traces(program, driver, config):
+def test_traces_are_those_of_the_twin(program, driver, config):
     theirs, ours = [traced(PROGRAMS[program](of), driver, config) for of in BOTH]
     assert ours == theirs
 
@@ -253,7 +253,7 @@ def shown(graph, driver, subgraphs):
 @pytest.mark.parametrize("subgraphs", [False, True])
 @pytest.mark.parametrize("driver", ["sync", "async"])
 @pytest.mark.parametrize("program", CHATS)
-def test_messages(program, driver, subgraphs):
+def test_messages_are_those_of_the_twin(program, driver, subgraphs):
     theirs, ours = [shown(CHATS[program](of), driver, subgraphs) for of in BOTH]
     assert ours == theirs
 

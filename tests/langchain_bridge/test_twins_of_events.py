@@ -262,7 +262,7 @@ def test_streamed_log(program):
 @pytest.mark.parametrize(
     ("program", "driver"), [(p, "async") for p in PROGRAMS] + [(p, "sync") for p in SYNC]
 )
-def test_traces(program, driver):
+def test_events_are_those_of_the_twin(program, driver):
     def run(of):
         recorder = Recorder()
         graph, config = build(program, of), {**CONFIG, "callbacks": [recorder]}

@@ -106,7 +106,7 @@ def test_odd_metadata_inside_is_no_error() -> None:
     assert reached(Odd) == {Odd, Extra}
 
 
-def test_models() -> None:
+def test_fields_of_models_are_followed() -> None:
     pydantic = pytest.importorskip("pydantic")
 
     class Model(pydantic.BaseModel):  # type: ignore[name-defined,misc]

@@ -19,7 +19,7 @@ def run(graph, **options):
     return graph.stream_events(GIVEN, version="v3", **options)
 
 
-def test_events():
+def test_events_are_numbered_and_hold_the_states():
     events = list(run(chain(one, two)))
     assert [event["params"]["data"] for event in events] == STATES
     assert [event["seq"] for event in events] == [1, 2, 3]
@@ -84,7 +84,7 @@ def test_what_nobody_reads_is_dropped():
     assert list(stream.values) == []
 
 
-def test_tee():
+def test_every_reader_of_a_tee_gets_everything():
     first, second, third = run(chain(one, two)).values.tee(3)
     assert next(first) == STATES[0]
     assert list(second) == STATES
@@ -92,7 +92,7 @@ def test_tee():
     assert list(third) == STATES
 
 
-def test_interleave():
+def test_interleaved_projections_come_in_the_order_of_the_run():
     child = chain(one, two)
     stream = run(chain(("sub", child)))
     found = [
@@ -287,7 +287,7 @@ def test_letting_go_of_a_nested_stream_does_not_stop_the_run():
 @pytest.mark.parametrize(
     ("inner", "status"), [((one, two), "completed"), ((one, bad), "failed")], ids=["completed", "failed"]
 )
-def test_lifecycle(inner, status):
+def test_the_lifecycle_of_a_graph_inside_tells_how_it_ended(inner, status):
     stream = run(chain(("sub", chain(*inner))))
     found = []
     try:
