@@ -179,7 +179,7 @@ class Ledger:
         if plan.joins or plan.has_deferred:
             live = self._control_values(machine, tasks, pulls, joined, values)
         else:
-            live = {node.trigger: None for node in pulls}
+            live = {node.trigger: None for node in pulls if node.trigger not in plan.reader_triggers}
             values.update(live)
         if sends:
             untracked = self.untracked
