@@ -1,12 +1,12 @@
 """A saver that keeps everything in this process's memory, in bytes: nothing outlives the process, nothing is shared.
 
-Rules: stores at once and never waits, so the async methods do the work themselves. The lock of a history is taken before
+Rules: stores at once and never waits, so its async methods are those of `UnwaitingSaver`. The lock of a history is taken before
 that of its lane, always.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -19,13 +19,13 @@ from stepgraph.checkpoint.growth.lanes import Lane, common_part
 from stepgraph.checkpoint.growth.reader import Loaded, load, load_frame, load_many
 from stepgraph.checkpoint.growth.retention import doomed_of, needs, plan_drop, plan_keep_newest
 from stepgraph.checkpoint.growth.rows import Key, Row
+from stepgraph.checkpoint.memory_async import UnwaitingSaver
 from stepgraph.checkpoint.memory_holds import MemoryHolds
 from stepgraph.checkpoint.memory_rows import MemoryHistory, nested_view, run_program
 from stepgraph.checkpoint.step_saver import (
     Encoded,
     EncodedStep,
     EncodedWrites,
-    StepSaver,
     config_of,
     cutoff_of,
     deleted_meanwhile,
@@ -55,7 +55,7 @@ _FIRST_PAGE = 8
 _PAGE = 64
 
 
-class InMemorySaver(MemoryHolds, StepSaver):
+class InMemorySaver(MemoryHolds, UnwaitingSaver):
     """Keeps checkpoints in memory, as bytes, by difference. For tests, notebooks and short-lived programs.
 
     It may be used from many threads, by many graphs, and as a context manager (which does nothing).
@@ -450,6 +450,17 @@ class InMemorySaver(MemoryHolds, StepSaver):
                     ids = [(i, Record(history.rows[i][4]).made_at(i)) for i in history.newest_first()]
                     self._drop(key, history, doomed_of(ids, strategy, before))
 
+    async def aprune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        older_than: datetime | timedelta | float | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> None:
+        """Async twin of `prune`."""
+        self.prune(thread_ids, strategy=strategy, older_than=older_than, namespaces=namespaces)
+
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints and pending writes that these runs stored. Those of other runs stay readable."""
         runs = {str(run_id) for run_id in run_ids}
@@ -478,78 +489,6 @@ class InMemorySaver(MemoryHolds, StepSaver):
         else:
             plan = run_program(history, plan_drop(key, doomed, self._codec))
         history.apply(plan)
-
-    # ---- the same for async callers
-
-    async def aget_tuple(self, config: Mapping[str, Any]) -> CheckpointTuple | None:
-        """Async twin of `get_tuple`."""
-        return self.get_tuple(config)
-
-    async def alist(
-        self,
-        config: Mapping[str, Any] | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: Mapping[str, Any] | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """Async twin of `list`."""
-        for found in self.list(config, filter=filter, before=before, limit=limit):
-            yield found
-
-    async def aput(
-        self,
-        config: Mapping[str, Any],
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> dict[str, Any]:
-        """Async twin of `put`."""
-        return self.put(config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Async twin of `put_writes`."""
-        self.put_writes(config, writes, task_id, task_path)
-
-    async def aput_step(
-        self,
-        config: Mapping[str, Any],
-        changes: StepChanges,
-        metadata: Mapping[str, Any],
-        *,
-        durable: bool = True,
-    ) -> None:
-        """Async twin of `put_step`."""
-        self.put_step(config, changes, metadata, durable=durable)
-
-    async def astore(self, batch: Sequence[Encoded], *, durable: bool) -> None:
-        """Async twin of `store`."""
-        self.store(batch, durable=durable)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Async twin of `delete_thread`."""
-        self.delete_thread(thread_id)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Async twin of `copy_thread`."""
-        self.copy_thread(source_thread_id, target_thread_id)
-
-    async def aprune(
-        self,
-        thread_ids: Sequence[str],
-        *,
-        strategy: str = "keep_latest",
-        older_than: datetime | timedelta | float | None = None,
-        namespaces: Sequence[str] | None = None,
-    ) -> None:
-        """Async twin of `prune`."""
-        self.prune(thread_ids, strategy=strategy, older_than=older_than, namespaces=namespaces)
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Async twin of `delete_for_runs`."""
-        self.delete_for_runs(run_ids)
 
     def __enter__(self) -> InMemorySaver:
         return self

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 from typing_extensions import TypeVar
 
 from stepgraph.graph.handlers import check_handler, handler_schema
+from stepgraph.graph.old_names import old_names_of_graph, old_names_of_node
 from stepgraph.graph.specs import BranchSpec, NodeSpec
 from stepgraph.graph.validate import validate
 from stepgraph.pregel.call import bind, is_graph
@@ -83,7 +84,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         output_schema: type[OutputT] | None = None,
         **kwargs: Any,
     ) -> None:
-        input_schema, output_schema, context_schema = _deprecated(
+        input_schema, output_schema, context_schema = old_names_of_graph(
             kwargs, input_schema, output_schema, context_schema
         )
         self.state_schema: Any = state_schema
@@ -185,7 +186,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             ValueError: The name is taken, reserved, or holds `|` or `:`.
             TypeError: The action cannot be called.
         """
-        _deprecated_node(kwargs)
+        old_names_of_node(kwargs)
         if not isinstance(node, str):
             action, node = node, _action_name(node)
         if action is None:
@@ -483,46 +484,6 @@ def _warn_compiled(what: str) -> None:
         UserWarning,
         stacklevel=3,
     )
-
-
-def _deprecated(kwargs: dict[str, Any], input_schema: Any, output_schema: Any, context_schema: Any) -> Any:
-    import warnings
-
-    from stepgraph.warnings import LangGraphDeprecatedSinceV05, LangGraphDeprecatedSinceV10
-
-    for old, new, category in (
-        ("input", "input_schema", LangGraphDeprecatedSinceV05),
-        ("output", "output_schema", LangGraphDeprecatedSinceV05),
-        ("config_schema", "context_schema", LangGraphDeprecatedSinceV10),
-    ):
-        if old in kwargs:
-            warnings.warn(f"`{old}` is deprecated. Use `{new}` instead.", category, stacklevel=3)
-            value = kwargs.pop(old)
-            if old == "input":
-                input_schema = input_schema or value
-            elif old == "output":
-                output_schema = output_schema or value
-            else:
-                context_schema = context_schema or value
-    if kwargs:
-        raise TypeError(f"StateGraph() got unexpected keyword arguments: {', '.join(kwargs)}")
-    return input_schema, output_schema, context_schema
-
-
-def _deprecated_node(kwargs: dict[str, Any]) -> None:
-    import warnings
-
-    from stepgraph.warnings import LangGraphDeprecatedSinceV05
-
-    for old in ("input", "retry"):
-        if old in kwargs:
-            new = {"input": "input_schema", "retry": "retry_policy"}[old]
-            warnings.warn(
-                f"`{old}` is deprecated. Use `{new}` instead.", LangGraphDeprecatedSinceV05, stacklevel=3
-            )
-            raise TypeError(f"add_node() takes {new}, not {old}")
-    if kwargs:
-        raise TypeError(f"add_node() got unexpected keyword arguments: {', '.join(kwargs)}")
 
 
 def __getattr__(name: str) -> Any:

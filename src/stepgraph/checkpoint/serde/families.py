@@ -9,9 +9,9 @@ Rules: the names of modules come from this file only, never from data.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from stepgraph.checkpoint.serde import codes
 from stepgraph.checkpoint.serde.errors import CorruptPayloadError
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Decode = Callable[[Reader, bytes], Any]
     Restore = Callable[[Any], Any]
     MakeRestore = Callable[[Policy, list[Any]], tuple[type | None, Restore]]
+
+Entry = TypeVar("Entry")
 
 MAX_CLASSES: Final = 4096
 """How many classes of a person the encoders are kept for."""
@@ -95,39 +97,40 @@ def load(family: str) -> None:
     import_module(f"stepgraph.checkpoint.serde.{family}")
 
 
-class _Decoders(dict[int, "Decode"]):
-    def __missing__(self, code: int) -> Decode:
-        family = _FAMILY_OF_CODE.get(code)
+class _LoadedWhenAsked(dict[int, Entry], Generic[Entry]):
+    """A table whose entries come with the family that they belong to.
+
+    Args:
+        families: The family of each entry.
+        unknown: How the stored bytes are described that ask for an entry that there is not; `{}` is its number.
+    """
+
+    def __init__(self, families: Mapping[int, str], unknown: str) -> None:
+        self._families = families
+        self._unknown = unknown
+
+    def __missing__(self, number: int) -> Entry:
+        family = self._families.get(number)
         if family is not None:
             load(family)
-        decode = self.get(code)
-        if decode is None:
+        entry = self.get(number)
+        if entry is None:
             raise CorruptPayloadError(
-                f"The stored bytes hold an extension with the unknown code {code}: they were damaged, or written by a"
-                " later version of stepgraph or by another program."
+                f"The stored bytes {self._unknown.format(number)}: they were damaged, or written by a later version of"
+                " stepgraph or by another program."
             )
-        return decode
-
-
-class _Restorers(dict[int, "MakeRestore"]):
-    def __missing__(self, kind: int) -> MakeRestore:
-        family = _FAMILY_OF_HEAD.get(kind)
-        if family is not None:
-            load(family)
-        make = self.get(kind)
-        if make is None:
-            raise CorruptPayloadError(
-                f"The stored bytes describe a class of the unknown kind {kind!r}: they were damaged, or written by a"
-                " later version of stepgraph."
-            )
-        return make
+        return entry
 
 
 ENCODERS: Final[dict[type, Encode]] = {}
 """By exact type; classes of a person are entered when first met."""
-DECODERS: Final = _Decoders()
+DECODERS: Final[dict[int, Decode]] = _LoadedWhenAsked(
+    _FAMILY_OF_CODE, "hold an extension with the unknown code {}"
+)
 """By extension code."""
-RESTORERS: Final = _Restorers()
+RESTORERS: Final[dict[int, MakeRestore]] = _LoadedWhenAsked(
+    _FAMILY_OF_HEAD, "describe a class of the unknown kind {!r}"
+)
 """By kind of head: makes the function that turns the state of one class back into an object."""
 
 FOLDERS: Final[dict[type, Callable[[list[Any]], Any]]] = {}
