@@ -244,7 +244,7 @@ def execute(task: Task) -> None:
         complain_swallowed(task)
     if sent and not task.machine.listens and node.policy is None:
         task.input = task.argument = None
-    if result is None:
+    if result is None and not node.writers:
         task.targets = node.targets
     else:
         node.take(task, result)

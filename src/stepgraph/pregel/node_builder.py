@@ -97,12 +97,15 @@ class NodeBuilder:
         return self
 
     def write_to(self, *channels: str | ChannelWriteEntry, **kwargs: Any) -> Self:
-        """Write the result to these channels; by keyword, what a function makes of it, or a fixed value."""
+        """Write the result to these channels; by keyword, what a function makes of it, or a fixed value.
+
+        `None` is a value like any other; `ChannelWriteEntry(channel, skip_none=True)` writes nothing then.
+        """
         for channel in channels:
             self._writers.append(ChannelWriteEntry(channel) if isinstance(channel, str) else channel)
         for name, value in kwargs.items():
             if callable(value):
-                self._writers.append(ChannelWriteEntry(name, mapper=value, skip_none=True))
+                self._writers.append(ChannelWriteEntry(name, mapper=value))
             else:
                 self._writers.append(ChannelWriteEntry(name, value))
         return self
