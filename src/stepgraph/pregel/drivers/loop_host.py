@@ -1,14 +1,16 @@
 """Where coroutines run that a synchronous run meets: one event loop on a helper thread, made when first needed.
 
-A root run owns at most one. In a worker thread of an asynchronous run the outer run's loop is used instead, so that
-clients made there keep working.
+A root run owns one. In a worker thread of an asynchronous run the outer run's loop is used instead, so that clients made
+there keep working. A loop whose thread waits for a graph that a coroutine called with `invoke` can run nothing: what that graph
+awaits goes to a further loop, one for each level at which that happens.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from contextvars import Context
 from typing import Any
 
@@ -18,27 +20,44 @@ class LoopHost:
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._borrowed = loop
-        self._own: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._own: list[tuple[asyncio.AbstractEventLoop, threading.Thread]] = []
+        self._blocked: list[asyncio.AbstractEventLoop] = []
         self._lock = threading.Lock()
         self._running: dict[asyncio.Task[Any], Callable[[], bool]] = {}
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop; its thread is started when it is first asked for."""
-        if self._borrowed is not None and not _runs_here(self._borrowed):
+        """A loop that is free to run what the calling thread will wait for; one is started where there is none."""
+        if self._borrowed is not None and self._is_free(self._borrowed):
             return self._borrowed
         with self._lock:
-            if self._own is None:
-                self._own = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._own.run_forever, name="stepgraph-loop", daemon=True
-                )
-                self._thread.start()
-            return self._own
+            for loop, _ in self._own:
+                if self._is_free(loop):
+                    return loop
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=loop.run_forever, name="stepgraph-loop", daemon=True)
+            self._own.append((loop, thread))
+            thread.start()
+            return loop
 
     def owns(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether coroutines of the run are at home on this loop."""
-        return loop is self._borrowed or loop is self._own
+        return loop is self._borrowed or any(loop is own for own, _ in self._own)
+
+    @contextmanager
+    def blocking(self) -> Iterator[None]:
+        """While a graph is called from this thread: if the thread runs one of the loops, that loop can run nothing."""
+        loop = _running_loop()
+        if loop is None or not self.owns(loop):
+            yield
+            return
+        self._blocked.append(loop)
+        try:
+            yield
+        finally:
+            self._blocked.remove(loop)
+
+    def _is_free(self, loop: asyncio.AbstractEventLoop) -> bool:
+        return loop not in self._blocked and loop is not _running_loop()
 
     def run(
         self,
@@ -89,11 +108,10 @@ class LoopHost:
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
     def close(self) -> None:
-        """Stop the helper thread and close its loop; a borrowed loop is left alone."""
+        """Stop the helper threads and close their loops; a borrowed loop is left alone."""
         with self._lock:
-            loop, self._own = self._own, None
-            thread, self._thread = self._thread, None
-        if loop is not None and thread is not None:
+            owned, self._own = self._own, []
+        for loop, thread in reversed(owned):
             asyncio.run_coroutine_threadsafe(_wind_down(loop), loop).result(5)
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
@@ -116,8 +134,8 @@ async def _wind_down(loop: asyncio.AbstractEventLoop) -> None:
     await loop.shutdown_asyncgens()
 
 
-def _runs_here(loop: asyncio.AbstractEventLoop) -> bool:
+def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:
-        return asyncio.get_running_loop() is loop
+        return asyncio.get_running_loop()
     except RuntimeError:
-        return False
+        return None

@@ -7,7 +7,8 @@ In a live stream nothing runs on the consumer's thread, so that events reach it 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from contextvars import copy_context
 from queue import SimpleQueue
 from threading import Lock
@@ -24,6 +25,7 @@ from stepgraph.pregel.register import leave as leave_thread
 from stepgraph.pregel.task import CURRENT
 
 if TYPE_CHECKING:
+    from stepgraph.pregel.drivers.loop_host import LoopHost
     from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.task import Task
 
@@ -162,6 +164,13 @@ def run(machine: Machine, begin: Callable[[], Sequence[Task]]) -> Any:
 
 
 def _run(machine: Machine, begin: Callable[[], Sequence[Task]]) -> Any:
+    if machine.parent is not None and (host := machine.scope.root.loop_host) is not None:
+        with host.blocking():
+            return _run_through(machine, begin)
+    return _run_through(machine, begin)
+
+
+def _run_through(machine: Machine, begin: Callable[[], Sequence[Task]]) -> Any:
     try:
         drive(machine, begin())
     except BaseException as error:
@@ -216,6 +225,28 @@ def stream_run(
     machine: Machine, begin: Callable[[], Sequence[Task]], buffer: deque[Any], live: SimpleQueue[Any] | None
 ) -> Iterator[Any]:
     """Run a machine step by step, yielding its events; `live` is the queue that wakes the consumer during a step."""
+    parts = _stream_through(machine, begin, buffer, live)
+    if machine.parent is None or (host := machine.scope.root.loop_host) is None:
+        return parts
+    return _blocking(host, parts)
+
+
+def _blocking(host: LoopHost, parts: Generator[Any, None, None]) -> Iterator[Any]:
+    """Events of a graph that a coroutine may be iterating over: while it waits for one, its loop can run nothing."""
+    with closing(parts):
+        while True:
+            with host.blocking():
+                try:
+                    part = next(parts)
+                except StopIteration:
+                    return
+            yield part
+
+
+def _stream_through(
+    machine: Machine, begin: Callable[[], Sequence[Task]], buffer: deque[Any], live: SimpleQueue[Any] | None
+) -> Generator[Any, None, None]:
+    """The same, whatever it is called from."""
     pop = buffer.popleft
     ambient = bridges.active
     try:
