@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from stepgraph.channels import EphemeralValue, LastValue
+from stepgraph.checkpoint.memory import InMemorySaver
 from stepgraph.pregel import NodeBuilder, Pregel
 from stepgraph.pregel.node import ChannelWriteEntry
+from stepgraph.warnings import UnknownStateKeyWarning
 
-from .both import Face, each_driver
+from .both import Face, each_driver, thread
 
 pytestmark = each_driver
 
@@ -71,3 +73,32 @@ def test_a_cycle_ends_where_nothing_is_written(driver: str) -> None:
         output_channels="value",
     )
     assert Face(graph, driver).invoke("a") == "a" * 16
+
+
+def test_a_write_to_a_channel_that_does_not_exist_is_reported_and_stored_nowhere(driver: str) -> None:
+    saver = InMemorySaver()
+    graph: Any = Pregel(
+        nodes={"n": NodeBuilder().subscribe_only("input").do(str.upper).write_to("middel", "middle")},
+        channels={"input": LastValue(str), "middle": LastValue(str)},
+        input_channels=["input"],
+        output_channels=["middle"],
+        checkpointer=saver,
+    )
+    with pytest.warns(
+        UnknownStateKeyWarning, match="'n' of graph .* wrote key 'middel'.* Did you mean 'middle'"
+    ):
+        assert Face(graph, driver).invoke({"input": "x"}, thread()) == {"middle": "X"}
+    stored = saver.get_tuple(thread())
+    assert stored is not None
+    assert stored.checkpoint["channel_values"] == {"input": "x", "middle": "X"}
+
+
+def test_an_input_for_a_channel_that_does_not_exist_is_reported(driver: str) -> None:
+    graph: Any = Pregel(
+        nodes={"n": NodeBuilder().subscribe_only("input").do(str.upper).write_to("output")},
+        channels={"input": LastValue(str), "output": LastValue(str)},
+        input_channels=["input"],
+        output_channels=["output"],
+    )
+    with pytest.warns(UnknownStateKeyWarning, match="'The input' of graph .* wrote key 'inputs'"):
+        assert Face(graph, driver).invoke({"input": "x", "inputs": "y"}) == {"output": "X"}

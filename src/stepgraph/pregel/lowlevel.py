@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 from stepgraph.channels.base import BaseChannel
 from stepgraph.channels.last_value import LastValue
 from stepgraph.channels.topic import Topic
-from stepgraph.errors import InvalidUpdateError
+from stepgraph.errors import EmptyInputError, InvalidUpdateError
 from stepgraph.managed.base import is_managed_value
 from stepgraph.pregel.call import bind
 from stepgraph.pregel.fields import plan_channel
 from stepgraph.pregel.node import PregelNode
 from stepgraph.pregel.plan import NodePlan, Plan
 from stepgraph.pregel.policies import policy_from
-from stepgraph.pregel.results import take_state_result
+from stepgraph.pregel.results import known_pairs, report_unknown_keys, take_state_result
 from stepgraph.values.commands import Command, Send
 from stepgraph.values.names import INPUT, RESERVED, TASKS
 
 if TYPE_CHECKING:
+    from stepgraph.pregel.machine import Machine
     from stepgraph.pregel.pregel import Pregel
     from stepgraph.pregel.task import Task
 
@@ -206,5 +207,30 @@ def take_writers_result(task: Task, result: Any) -> None:
             f"Node {task.node.name!r} of low-level graph {task.node.plan.graph_name!r} returned a Command; only nodes of a "
             "StateGraph can. Write to channels instead (NodeBuilder.write_to)."
         )
+    pairs = known_pairs(task, pairs)
     updates = dict(pairs)
     task.updates = updates if len(updates) == len(pairs) else pairs
+
+
+def input_writes(machine: Machine, input: Any) -> dict[str, Any]:
+    """What a run's input writes to the graph's input channels.
+
+    Raises:
+        EmptyInputError: It holds none of them.
+        InvalidUpdateError: It names no channels.
+    """
+    plan = machine.plan
+    channels = plan.input_channels
+    if isinstance(channels, str):
+        return {channels: input}
+    if not isinstance(input, dict):
+        raise InvalidUpdateError(
+            f"Expected dict, got {input!r}: the input of {plan.graph_name!r} names its channels {channels}."
+        )
+    unknown = [name for name in input if name not in plan.fieldset and name not in plan.managed]
+    if unknown and machine.parent is None and not machine.scope.quiet_unknown:
+        report_unknown_keys(plan, "The input", unknown)
+    updates = {name: value for name, value in input.items() if name in plan.input_keys}
+    if not updates:
+        raise EmptyInputError(f"The input of {plan.graph_name!r} holds none of its channels {channels}.")
+    return updates

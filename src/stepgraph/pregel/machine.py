@@ -209,22 +209,10 @@ class Machine:
 
     def _begin_channels(self, input: Any) -> Sequence[Task]:
         """The input of a low-level graph: written to its input channels directly."""
-        plan = self.plan
-        channels = plan.input_channels
-        if isinstance(channels, str):
-            updates = {channels: input}
-        else:
-            if not isinstance(input, dict):
-                raise InvalidUpdateError(
-                    f"Expected dict, got {input!r}: the input of {plan.graph_name!r} names its channels {channels}."
-                )
-            updates = {key: value for key, value in input.items() if key in channels}
-        task = Task(self, plan.nodes["__input__"], input)
-        task.updates = updates
-        if not updates:
-            from stepgraph.errors import EmptyInputError
+        from stepgraph.pregel.lowlevel import input_writes
 
-            raise EmptyInputError(f"The input of {plan.graph_name!r} holds none of its channels {channels}.")
+        task = Task(self, self.plan.nodes["__input__"], input)
+        task.updates = input_writes(self, input)
         folded, changed, empty = self._fold((task,))
         self.apply(folded, empty)
         pulls = self._readers(folded)

@@ -121,14 +121,14 @@ def _command_pairs(task: Task, command: Command[Any], pairs_of: Any) -> list[tup
     if isinstance(update, (list, tuple)) and all(
         isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in update
     ):
-        return _filter_pairs(task, update)
+        return known_pairs(task, update)
     pairs: list[tuple[str, Any]] = pairs_of(task, update)
     return pairs
 
 
 def _state_pairs(task: Task, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, Mapping):
-        return _filter_pairs(task, value.items())
+        return known_pairs(task, value.items())
     fields = fields_of(value, True, task.node.plan.folds)
     if fields is None:
         raise InvalidUpdateError(
@@ -143,13 +143,14 @@ def _root_pairs(task: Task, value: Any) -> list[tuple[str, Any]]:
     return [(ROOT, value)]
 
 
-def _filter_pairs(task: Task, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def known_pairs(task: Task, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Those of these writes that go to channels of the graph; the others are reported."""
     pairs = list(pairs)
-    return (
-        list(_known_fields(task, dict(pairs)).items())
-        if len(dict(pairs)) == len(pairs)
-        else [pair for pair in pairs if pair[0] in task.node.plan.fieldset]
-    )
+    known = task.node.plan.fieldset
+    kept = [pair for pair in pairs if pair[0] in known]
+    if len(kept) < len(pairs):
+        _known_fields(task, dict(pairs))
+    return kept
 
 
 def _known_fields(task: Task, result: Mapping[str, Any]) -> dict[str, Any]:
