@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise ImportError(
         "Savers and stores on PostgreSQL need the packages psycopg and psycopg_pool, which are not installed."
-        ' Install it with: pip install "stepgraph[postgres]"'
+        ' Install them with: pip install "stepgraph[postgres]"'
     ) from error
 
 if TYPE_CHECKING:
