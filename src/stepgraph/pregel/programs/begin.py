@@ -76,8 +76,9 @@ def begin_root(machine: Machine, input: Any, checkpoint_id: str | None) -> Progr
     if isinstance(input, Command):
         _check_command(machine, input)
         if input.resume_given:
-            machine.scope.rewind = not at_head
-            yield from _take_answers(machine, input, loaded)
+            asked_at, newest_there = yield from _asked_at(machine, loaded)
+            machine.scope.rewind = not (at_head and newest_there)
+            yield from _take_answers(machine, input, asked_at)
     elif input is not None:
         return _begin_with_input(machine, input, loaded)
     if loaded is None:
@@ -120,7 +121,8 @@ def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
     belongs = (loaded.metadata or {}).get("parents", {}).get(above.namespace) == above.checkpoint_id
     if input is None or explicit is not None or (again and (belongs or not persistent)):
         replays = explicit is not None and newest is not None and newest.checkpoint["id"] != explicit
-        return _go_on(machine, loaded, None, replays and not scope.checkpoint_map)
+        answers_it = scope.rewind and bool(pending_ids(loaded.pending_writes, True))
+        return _go_on(machine, loaded, None, replays and not scope.checkpoint_map and not answers_it)
     return _begin_with_input(machine, input, loaded)
 
 
@@ -210,6 +212,20 @@ def _command_writes(machine: Machine, command: Command[Any]) -> list[tuple[str, 
     start.take(task, Command[Any](update=command.update, goto=command.goto))
     task.targets = task.targets[len(start.targets) :]
     return [pair for pair in wire_writes(task) if pair[0] != NO_WRITES]
+
+
+def _asked_at(machine: Machine, loaded: Any) -> Program[tuple[Any, bool]]:
+    """The checkpoint whose questions are answered, and whether it is the newest of its level: the config may name one inside."""
+    inside = [namespace for namespace in machine.scope.checkpoint_map if namespace]
+    if loaded is None or not inside:
+        return loaded, True
+    target = {"thread_id": machine.scope.thread_id, "checkpoint_ns": max(inside, key=len)}
+    newest = yield request("get_tuple", {"configurable": target})
+    named = machine.scope.checkpoint_map[target["checkpoint_ns"]]
+    if newest is None or newest.checkpoint["id"] == named:
+        return newest or loaded, True
+    found = yield request("get_tuple", {"configurable": {**target, "checkpoint_id": named}})
+    return found or loaded, False
 
 
 def _take_answers(machine: Machine, command: Command[Any], loaded: Any) -> Program[None]:
