@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from checkpoint.savers import open_saver
-from stepgraph.channels import BinaryOperatorAggregate, EphemeralValue, LastValue, Topic
+from stepgraph.channels import (
+    BinaryOperatorAggregate,
+    EphemeralValue,
+    LastValue,
+    LastValueAfterFinish,
+    NamedBarrierValueAfterFinish,
+    Topic,
+)
 from stepgraph.pregel import NodeBuilder, Pregel
 
 from .both import Face, each_driver, thread
@@ -88,3 +95,34 @@ def test_nodes_that_a_channel_triggered_before_a_stop_read_its_value(
     assert (sorted(state.next), state.values) == (sorted(waiting), FIRST)
     Face(double_and_name(saver), driver).invoke(None, thread(), durability=durability)
     assert stopping.get_state(thread()).values == END
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("kind", [LastValueAfterFinish(str), NamedBarrierValueAfterFinish(str, {"x"})])
+def test_a_channel_that_waits_for_the_end_triggers_its_node_after_a_stop_too(
+    saver: Any, driver: str, durability: Any, kind: Any
+) -> None:
+    def build(**options: Any) -> Any:
+        nodes = {
+            "first": NodeBuilder().subscribe_only("input").do(lambda text: text).write_to("more", "late"),
+            "second": NodeBuilder().subscribe_only("more").do(lambda text: text * 2).write_to("twice"),
+            "last": NodeBuilder().subscribe_only("late").do(lambda _: "last").write_to("output"),
+        }
+        plain = {name: LastValue(str) for name in ("input", "more", "twice", "output")}
+        channels = {**plain, "late": kind.copy()}
+        graph: Any = Pregel(
+            nodes=nodes,
+            channels=channels,
+            input_channels=["input"],
+            output_channels=["twice", "output"],
+            checkpointer=saver,
+            **options,
+        )
+        return Face(graph, driver)
+
+    stopping = build(interrupt_before_nodes=["last"])
+    assert stopping.invoke({"input": "x"}, thread(), durability=durability) == {"twice": "xx"}
+    assert stopping.get_state(thread()).next == ("last",)
+    build().invoke(None, thread(), durability=durability)
+    state = stopping.get_state(thread())
+    assert (state.next, state.values) == ((), {"input": "x", "more": "x", "twice": "xx", "output": "last"})

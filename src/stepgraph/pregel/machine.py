@@ -331,7 +331,7 @@ class Machine:
             if plan.reader_triggers:
                 pulls = (*pulls, *self._readers(folded))
         if not pulls and not sends:
-            pulls = self._finish(folded)
+            pulls = self._finish(folded, changed)
         if self.ledger is not None:
             self.ledger.record_step(self, tasks, folded, changed, pulls, sends, joined)
         elif self._checkpoint_id is not None:
@@ -421,7 +421,7 @@ class Machine:
                 self.deferred[node.name] = node
         return [node for node in pulls if not node.deferred]
 
-    def _finish(self, folded: dict[str, Any]) -> Sequence[NodePlan]:
+    def _finish(self, folded: dict[str, Any], changed: set[str] | None) -> Sequence[NodePlan]:
         """Nothing triggers any more: deferred nodes get their turn."""
         pulls: Sequence[NodePlan] = ()
         if self.deferred:
@@ -433,7 +433,9 @@ class Machine:
                     self.finished_joins.append(join)
         if self.objects:
             shown: dict[str, Any] = {}
-            _, empty = finish_objects(self, shown)
+            finished, empty = finish_objects(self, shown)
+            if changed is not None:
+                changed |= finished
             if shown or empty:
                 self.apply(shown, empty)
                 folded.update(shown)
