@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stepgraph.errors import GraphDrained, NodeCancelledError, mark_invalid_resume
+from stepgraph.func import task
+from stepgraph.graph import StateGraph
 from stepgraph.pregel.policies import (
     may_be_handled,
     overdue,
@@ -113,3 +117,20 @@ def test_the_limit_of_the_run_comes_before_that_of_idleness() -> None:
     late = overdue(limits, 0.0, 0.0, 2.0)
     assert late is not None
     assert late.kind == "idle"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"retry_policy": 3}, r"RetryPolicy\(max_attempts=N\)"),
+        ({"retry_policy": [RetryPolicy(), 3]}, r"RetryPolicy\(max_attempts=N\)"),
+        ({"cache_policy": 3}, r"CachePolicy\(ttl=seconds\)"),
+    ],
+)
+def test_what_is_no_policy_is_refused_where_it_is_given(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        StateGraph(dict).add_node("work", lambda state: state, **given)
+    with pytest.raises(TypeError, match=says):
+        StateGraph(dict).set_node_defaults(**given)
+    with pytest.raises(TypeError, match=says):
+        task(**given)(lambda: None)

@@ -55,13 +55,12 @@ class TaskFunction(Generic[P, T]):
             )
         update_wrapper(self, func)
         self.func = func
-        self.retry_policy = (retry_policy,) if isinstance(retry_policy, RetryPolicy) else tuple(retry_policy)
+        policy = policy_from(retry=retry_policy, cache=cache_policy, timeout=timeout)
+        self.retry_policy = () if policy is None else policy.retry
         self.cache_policy = cache_policy
         self.timeout = timeout
         self.__name__ = name or name_of(func)
-        self.node = call_node(
-            self.__name__, func, policy_from(retry=retry_policy, cache=cache_policy, timeout=timeout)
-        )
+        self.node = call_node(self.__name__, func, policy)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> SyncAsyncFuture[T]:
         """Start the task, and answer its future: `.result()` it, or `await` it in async code.

@@ -207,14 +207,14 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         spec.error_handler, spec.timeout, spec.trace_policy = error_handler, _timeout(timeout), trace_policy
         spec.max_concurrency, spec.executor = max_concurrency, executor
         self._add_schema(spec.input_schema, "node")
-        self._check_policies(f"node {node!r}", error_handler, retry_policy, max_concurrency)
+        self._check_policies(f"node {node!r}", error_handler, retry_policy, cache_policy, max_concurrency)
         self.nodes[node] = spec
         return self
 
     def _check_policies(
-        self, where: str, error_handler: Any, retry: Any, max_concurrency: int | None = None
+        self, where: str, error_handler: Any, retry: Any, cache: Any, max_concurrency: int | None = None
     ) -> None:
-        policy_from(retry=retry, max_concurrency=max_concurrency)
+        policy_from(retry=retry, cache=cache, max_concurrency=max_concurrency)
         if error_handler is not None:
             check_handler(error_handler, where)
             schema = handler_schema(error_handler)
@@ -343,7 +343,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         timeout: float | timedelta | TimeoutPolicy | None = None,
     ) -> Self:
         """Policies for every node that has none of its own, whether it was added before or is added after."""
-        self._check_policies("every node (set_node_defaults)", error_handler, retry_policy)
+        self._check_policies("every node (set_node_defaults)", error_handler, retry_policy, cache_policy)
         given = (retry_policy, cache_policy, error_handler, _timeout(timeout))
         self._defaults.update({name: value for name, value in zip(_DEFAULTED, given) if value is not None})
         return self

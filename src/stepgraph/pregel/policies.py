@@ -6,7 +6,7 @@ as values. The drivers only wait and call. The one piece of a person's code that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from stepgraph.errors import GraphBubbleUp, NodeCancelledError, is_invalid_resume
@@ -57,7 +57,7 @@ def policy_from(
     """A node's policies; None where it has none, so that nothing is paid for them.
 
     Raises:
-        TypeError: A `retry_on` is no exception class, no list of these and no function.
+        TypeError: A policy is of another kind; or a `retry_on` is no exception class, no list of these and no function.
         ValueError: `max_concurrency` or a limit of `timeout` is not greater than 0.
     """
     if not retry and all(given is None for given in (cache, timeout, error_handler, max_concurrency)):
@@ -68,13 +68,28 @@ def policy_from(
         timeout = TimeoutPolicy.coerce(timeout)
     if max_concurrency is not None and max_concurrency < 1:
         raise ValueError(f"max_concurrency must be at least 1, got {max_concurrency!r}")
-    policies = () if not retry else (retry,) if hasattr(retry, "max_attempts") else tuple(retry)
+    if cache is not None and not hasattr(cache, "key_func"):
+        raise TypeError(f"cache_policy must be a CachePolicy, got {cache!r}: write CachePolicy(ttl=seconds)")
+    policies = _retry_policies(retry)
     for policy in policies:
         _check_retry_on(policy.retry_on)
     return NodePolicy(policies, cache, timeout, error_handler, handler_reads, max_concurrency)
 
 
 # ---- retry
+
+
+def _retry_policies(retry: Any) -> tuple[RetryPolicy, ...]:
+    if hasattr(retry, "max_attempts"):
+        return (retry,)
+    given = () if not retry else tuple(retry) if isinstance(retry, Iterable) else (retry,)
+    for policy in given:
+        if not hasattr(policy, "max_attempts"):
+            raise TypeError(
+                f"retry_policy must be a RetryPolicy or a list of these, got {policy!r}: "
+                "write RetryPolicy(max_attempts=N)"
+            )
+    return given
 
 
 def seconds_before_retry(
