@@ -84,6 +84,13 @@ def test_no_more_tasks_than_the_run_allows(runner: Runner, most: int) -> None:
     assert meter.most == most
 
 
+@pytest.mark.parametrize("bound", [0, -1, "3", 1.5])
+def test_a_bound_of_a_run_that_lets_nothing_run_is_refused(runner: Runner, bound: Any) -> None:
+    graph = fan(Meter(), runner).compile()
+    with pytest.raises(ValueError, match=r"max_concurrency must be a whole number of at least 1"):
+        runner.invoke(graph, {"log": []}, {"max_concurrency": bound})
+
+
 def test_without_a_bound_all_tasks_run_at_once(runner: Runner) -> None:
     meter = Meter(4)
     runner.invoke(fan(meter, runner).compile(), {"log": []})

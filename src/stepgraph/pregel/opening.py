@@ -109,7 +109,10 @@ def open_root(
     elif limit < 1:
         raise ValueError(f"recursion_limit must be at least 1, got {limit}")
     scope.limit = limit
-    scope.max_concurrency = scope.config.get("max_concurrency")
+    most = scope.config.get("max_concurrency")
+    if most is not None and (not isinstance(most, int) or most < 1):
+        raise ValueError(f"max_concurrency must be a whole number of at least 1, got {most!r}")
+    scope.max_concurrency = most
     scope.run_id = scope.config.get("run_id")
     scope.context = graph.check_context(options.context)
     scope.store = graph.store
