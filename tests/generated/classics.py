@@ -103,6 +103,15 @@ CLASSICS: dict[str, Program] = {
         edges=(edge("a", "b"), edge("b", "c")),
         branches=(Loop("c", "b", "__end__", 2),),
     ),
+    "a child that keeps its state and holds a graph, visited twice": root(
+        Node("a"),
+        Node(
+            "b", Nest(chain(Node("ba"), Node("bb", Nest(chain(Node("bba"), Node("bbb")))), checkpointer=True))
+        ),
+        Node("c"),
+        edges=(edge("a", "b"), edge("b", "c")),
+        branches=(Loop("c", "b", "__end__", 2),),
+    ),
     "a function that calls a child that keeps its state": root(
         Node("a"), Node("b", Call(KEPT_CHILD, 2)), Node("c"), edges=(edge("a", "b"), edge("b", "c"))
     ),

@@ -53,6 +53,12 @@ def within_time(work: Callable[[], Any]) -> Any:
     return held[0]
 
 
+@pytest.fixture(autouse=True)
+def no_loop_is_left() -> Any:
+    yield
+    assert [thread for thread in threading.enumerate() if thread.name == "stepgraph-loop"] == []
+
+
 @each_driver
 @pytest.mark.parametrize("saved", [False, True])
 def test_a_coroutine_invokes_a_graph_of_coroutines(driver: str, saved: bool) -> None:

@@ -387,13 +387,22 @@ async def agive_up(machine: Machine, error: BaseException) -> None:
                 error.add_note(f"Besides, what the run had finished could not be stored: {failure!r}")
     if machine.parent is None:
         leave_thread(machine.scope)
+        _close_loops(machine)
         if machine.scope.hold is not None:
             await heart.aend(machine.scope)
+
+
+def _close_loops(machine: Machine) -> None:
+    """End the loops that a root run started because its own was blocked."""
+    if machine.scope.loop_host is not None:
+        machine.scope.loop_host.close()
 
 
 async def aconclude(machine: Machine) -> Any:
     """A run came to its end or stopped: store what is left, then answer or raise."""
     close(machine)
+    if machine.parent is None:
+        _close_loops(machine)
     if machine.parent is not None and machine.parent.run_slot is not None:
         from stepgraph.pregel.drivers.attempts_aio import regain
 

@@ -6,7 +6,7 @@ fits no question, an unknown checkpoint) is raised before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepgraph.checkpoint.shaped import whole_checkpoint
@@ -174,7 +174,7 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
         if (loaded.metadata or {}).get("source") == "update" and loaded.parent_config:
             before = loaded.parent_config["configurable"].get("checkpoint_id", before)
         scope.replay = scope.replay or Replay(before)
-        scope.replay.visited.add(without_last_task_id(machine.namespace))
+        scope.replay.visited.update(_levels_down_to(machine))
         if machine.ledger is not None:
             machine.ledger.record_fork(machine)
         due.former, due.former_sends = {}, None
@@ -216,6 +216,14 @@ def _fork_around(machine: Machine, tasks: Sequence[Task], loaded: CheckpointTupl
         task._id = id
         stored = [pair for pair in pending.get(id, ()) if pair[0] != SCHEDULED] if task.restored else []
         ledger.write(task, [(SCHEDULED, {"path": task.path_text}), *stored])
+
+
+def _levels_down_to(machine: Machine) -> Iterator[str]:
+    """The places of a level and of those above it, without the ids of their last tasks: they are being visited."""
+    level: Machine | None = machine
+    while level is not None:
+        yield without_last_task_id(level.namespace)
+        level = None if level.parent is None else level.parent.machine
 
 
 def _runs_in(task: Task, namespace: str) -> bool:
