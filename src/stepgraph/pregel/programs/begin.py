@@ -29,7 +29,7 @@ from stepgraph.pregel.results import wire_writes
 from stepgraph.pregel.scope import Replay
 from stepgraph.pregel.task import Task
 from stepgraph.values.commands import Command, resume_of
-from stepgraph.values.names import NO_WRITES, NS_SEP, NULL_TASK_ID, RESUME, SCHEDULED
+from stepgraph.values.names import NO_WRITES, NS_SEP, NULL_TASK_ID, RESUME
 
 if TYPE_CHECKING:
     from stepgraph.checkpoint.base import CheckpointTuple
@@ -86,10 +86,7 @@ def begin_root(machine: Machine, input: Any, checkpoint_id: str | None) -> Progr
             raise EmptyInputError(_no_input(machine))
         return machine.begin_input(input)
     replays = not at_head and input is None and not machine.scope.checkpoint_map
-    tasks = _go_on(machine, loaded, input, replays)
-    if not at_head and input is None and not replays:
-        _fork_around(machine, tasks, loaded)
-    return tasks
+    return _go_on(machine, loaded, input, replays)
 
 
 def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
@@ -125,11 +122,7 @@ def begin_child(machine: Machine, input: Any) -> Program[Sequence[Task]]:
     if input is None or explicit is not None or (again and (belongs or not persistent)):
         replays = explicit is not None and newest is not None and newest.checkpoint["id"] != explicit
         answers_it = scope.rewind and bool(pending_ids(loaded.pending_writes, True))
-        around = bool(scope.checkpoint_map)
-        tasks = _go_on(machine, loaded, None, replays and not around and not answers_it)
-        if replays and around and not scope.rewind:
-            _fork_around(machine, tasks, loaded)
-        return tasks
+        return _go_on(machine, loaded, None, replays and not scope.checkpoint_map and not answers_it)
     return _begin_with_input(machine, input, loaded)
 
 
@@ -199,23 +192,6 @@ def _go_on(machine: Machine, loaded: CheckpointTuple, command: Any, replays: boo
             machine.ledger.pending = pending
         apply_pending(machine, tasks, {k: v for k, v in pending.items() if k not in on_path}, scope.rewind)
     return machine.begin_restored(tasks)
-
-
-def _fork_around(machine: Machine, tasks: Sequence[Task], loaded: CheckpointTuple) -> None:
-    """A graph inside is replayed: the levels around it fork too, so that the thread stands where the replay pauses.
-
-    Their tasks keep their ids, and with them the namespaces of the graphs inside: marks among the writes say so.
-    """
-    ledger = machine.ledger
-    if ledger is None:
-        return
-    known = [(task, task.id) for task in tasks]
-    pending = pending_by_task(loaded.pending_writes)
-    ledger.record_fork(machine)
-    for task, id in known:
-        task._id = id
-        stored = [pair for pair in pending.get(id, ()) if pair[0] != SCHEDULED] if task.restored else []
-        ledger.write(task, [(SCHEDULED, {"path": task.path_text}), *stored])
 
 
 def _levels_down_to(machine: Machine) -> Iterator[str]:
